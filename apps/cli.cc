@@ -1,0 +1,55 @@
+#include "apps/cli.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+#include <string>
+
+#include "metis_version.h"
+
+namespace metis::apps {
+
+std::string_view Version() { return METIS_VERSION; }
+
+int Complain(std::string_view message, int code) {
+  std::cout.flush();
+  std::cerr << "metis: " << message << "\n";
+  return code;
+}
+
+void AddVersionOption(CLI::App& app) {
+  app.set_version_flag("--version", app.get_name() + " " + std::string(Version()),
+                       "Print the version and exit");
+}
+
+std::optional<int> ParseArguments(CLI::App& app, int argc, const char* const* argv) {
+  try {
+    app.parse(argc, argv);
+    return std::nullopt;
+  } catch (const CLI::Success& success) {  // --help, --version
+    app.exit(success, std::cout, std::cerr);
+    return Finish();
+  } catch (const CLI::ParseError& error) {
+    return Complain(std::string(error.what()) + "\nSee `" + app.get_name() + " --help`.", kUsage);
+  }
+}
+
+bool OutputIsTerminal() {
+  const char* term = std::getenv("TERM");
+  const char* no_color = std::getenv("NO_COLOR");
+  bool colours = term != nullptr && std::string_view(term) != "dumb" &&
+                 (no_color == nullptr || no_color[0] == '\0');
+  return colours && ::isatty(STDOUT_FILENO) == 1;
+}
+
+int Finish(int code) {
+  std::cout.flush();
+  bool written = std::cout.good() && std::fflush(stdout) == 0;
+  if (!written && code == kOk) return Complain("standard output could not be written");
+  return code;
+}
+
+}  // namespace metis::apps

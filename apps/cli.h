@@ -1,0 +1,43 @@
+// What all programs of Metis share on the command line: exit codes, the version, how errors are
+// said.
+//
+//   CLI::App app("Runs a federation in virtual time.", "metis simulate");
+//   app.footer("Example:\n  metis simulate federation.toml --set stop.duration=30s");
+//   ...
+//   if (auto code = ParseArguments(app, argc, argv)) return *code;
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+namespace CLI {
+class App;
+}
+
+namespace metis::apps {
+
+inline constexpr int kOk = 0;
+inline constexpr int kFailed = 1;  // the thing failed, or its input is bad
+inline constexpr int kUsage = 2;   // the command line is wrong
+
+// "0.1.0"
+std::string_view Version();
+
+// "metis: message" on standard error, each line of the message as it is; returns `code`.
+int Complain(std::string_view message, int code = kFailed);
+
+// Adds --version, which prints "NAME VERSION".
+void AddVersionOption(CLI::App& app);
+
+// The code to exit with at once, if there is one: after --help and --version, and after a usage
+// error, which is said on standard error.
+std::optional<int> ParseArguments(CLI::App& app, int argc, const char* const* argv);
+
+// Whether standard output is a terminal that takes colours (NO_COLOR is unset, TERM isn't "dumb").
+bool OutputIsTerminal();
+
+// Flushes standard output; kFailed with a complaint if some of it could not be written (a full
+// disk).
+int Finish(int code = kOk);
+
+}  // namespace metis::apps

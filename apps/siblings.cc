@@ -1,0 +1,97 @@
+#include "apps/siblings.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <system_error>
+
+#include "apps/cli.h"
+#include "metis/core/text.h"
+
+namespace metis::apps {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kPrefix = "metis-";
+
+struct Known {
+  std::string_view word;
+  std::string_view description;
+};
+
+constexpr Known kKnown[] = {
+    {"simulate", "Run a federation in virtual time on this machine"},
+    {"replay", "Run a recorded federation again and compare, bit for bit"},
+};
+
+// The front's own directory, then those of PATH. An empty entry of PATH would mean the current
+// directory, from which nothing is run unasked.
+std::vector<fs::path> Directories() {
+  std::vector<fs::path> directories;
+  std::error_code error;
+  fs::path self = fs::read_symlink("/proc/self/exe", error);
+  if (!error) directories.push_back(self.parent_path());
+  const char* variable = std::getenv("PATH");
+  std::string_view rest = variable == nullptr ? "" : variable;
+  while (!rest.empty()) {
+    size_t colon = std::min(rest.find(':'), rest.size());
+    if (colon > 0) directories.emplace_back(rest.substr(0, colon));
+    rest.remove_prefix(std::min(colon + 1, rest.size()));
+  }
+  return directories;
+}
+
+bool CanRun(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored) && ::access(path.c_str(), X_OK) == 0;
+}
+
+}  // namespace
+
+std::vector<Sibling> FindSiblings() {
+  std::map<std::string, std::string> found;
+  for (const fs::path& directory : Directories()) {
+    std::error_code error;
+    for (fs::directory_iterator i(directory, error), end; !error && i != end; i.increment(error)) {
+      std::string name = i->path().filename().string();
+      if (name.size() > kPrefix.size() && name.starts_with(kPrefix) && CanRun(i->path())) {
+        found.try_emplace(name.substr(kPrefix.size()), i->path().string());
+      }
+    }
+  }
+  std::vector<Sibling> siblings;
+  for (const auto& [word, path] : found) siblings.push_back({word, path});
+  return siblings;
+}
+
+std::optional<Sibling> FindSibling(std::string_view word) {
+  if (word.empty() || word.find('/') != word.npos) return std::nullopt;
+  for (const fs::path& directory : Directories()) {
+    fs::path path = directory / Text(kPrefix, word);
+    if (CanRun(path)) return Sibling{std::string(word), path.string()};
+  }
+  return std::nullopt;
+}
+
+std::string_view DescriptionOf(std::string_view word) {
+  for (const Known& known : kKnown) {
+    if (known.word == word) return known.description;
+  }
+  return "";
+}
+
+int Run(const Sibling& sibling, const std::vector<std::string>& arguments) {
+  std::vector<std::string> owned = {sibling.path};
+  owned.insert(owned.end(), arguments.begin(), arguments.end());
+  std::vector<char*> argv;
+  for (std::string& argument : owned) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  ::execv(sibling.path.c_str(), argv.data());
+  return Complain(Text(sibling.path, " can't be run: ", std::generic_category().message(errno)));
+}
+
+}  // namespace metis::apps

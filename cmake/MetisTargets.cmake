@@ -1,0 +1,66 @@
+# The vocabulary in which every target of the project is described:
+#
+#   metis_library(metis_core SOURCES result.cc ... DEPENDS xxhash ...)
+#   metis_program(metis-simulate SOURCES simulate.cc DEPENDS metis_sim ...)
+#   metis_test(community_test LABELS unit SOURCES community_test.cc DEPENDS metis_federation)
+#
+# Compile options are those of `metis_options`: C++20, warnings as errors, and no contraction of
+# a*b+c into a fused multiply-add, so that every compiler and every CPU computes the same bits.
+
+find_package(GTest REQUIRED)
+find_package(Threads REQUIRED)
+
+set(METIS_SANITIZE "" CACHE STRING "Sanitizers for every target, e.g. address,undefined or thread")
+
+add_library(metis_options INTERFACE)
+target_compile_features(metis_options INTERFACE cxx_std_20)
+target_compile_options(
+  metis_options
+  INTERFACE -Wall
+            -Wextra
+            -Wconversion
+            -Werror
+            -ffp-contract=off
+            -fno-math-errno)
+target_include_directories(metis_options INTERFACE "${PROJECT_SOURCE_DIR}" "${PROJECT_BINARY_DIR}")
+target_link_libraries(metis_options INTERFACE Threads::Threads)
+if(METIS_SANITIZE)
+  target_compile_options(metis_options INTERFACE -fsanitize=${METIS_SANITIZE} -fno-omit-frame-pointer
+                                                 -fno-sanitize-recover=all)
+  target_link_options(metis_options INTERFACE -fsanitize=${METIS_SANITIZE})
+endif()
+
+function(metis_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  if(ARG_SOURCES)
+    add_library(${name} STATIC ${ARG_SOURCES})
+    target_link_libraries(${name} PUBLIC metis_options ${ARG_DEPENDS})
+  else()
+    add_library(${name} INTERFACE)
+    target_link_libraries(${name} INTERFACE metis_options ${ARG_DEPENDS})
+  endif()
+endfunction()
+
+function(metis_program name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE metis_options ${ARG_DEPENDS})
+  # All programs side by side, as installed: the front finds its siblings beside itself.
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+  install(TARGETS ${name} RUNTIME DESTINATION bin)
+endfunction()
+
+# One executable is one ctest entry; LABELS names its ring (unit, laws, simulation, e2e).
+function(metis_test name)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
+  if(NOT ARG_LABELS)
+    message(FATAL_ERROR "metis_test(${name}): LABELS is missing (unit, laws, simulation or e2e)")
+  endif()
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 600)
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE metis_options ${ARG_DEPENDS} GTest::gtest_main GTest::gmock)
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
+endfunction()

@@ -1,0 +1,161 @@
+#include "metis/config/checks.h"
+
+#include <algorithm>
+
+#include "metis/config/suggest.h"
+#include "metis/core/text.h"
+
+namespace metis::config {
+namespace {
+
+using Conflicts = std::vector<Conflict>;
+
+constexpr double kExactSumLimit = 8'388'608;  // 2^23: beyond it the exact sums could overflow
+
+void CheckMembership(const federation::Settings& settings, Conflicts& out) {
+  const federation::MembershipSettings& m = settings.membership;
+  if (m.start_with > m.learners) {
+    out.push_back({{"federation.start_with", "federation.learners"},
+                   Text("start_with = ", m.start_with, " is more than learners = ", m.learners,
+                        ": training would never start; use 0 to wait for all")});
+  }
+  if (m.quorum > m.learners) {
+    out.push_back({{"federation.quorum", "federation.learners"},
+                   Text("quorum = ", m.quorum, " is more than learners = ", m.learners,
+                        ": the federation would always be paused")});
+  }
+  if (m.learners > m.max_learners) {
+    out.push_back({{"federation.learners", "federation.max_learners"},
+                   Text("learners = ", m.learners, " is more than max_learners = ", m.max_learners,
+                        ": raise max_learners")});
+  }
+  if (settings.max_parameter * m.max_learners >= kExactSumLimit) {
+    out.push_back(
+        {{"federation.max_parameter", "federation.max_learners"},
+         Text("max_parameter = ", settings.max_parameter, " times max_learners = ", m.max_learners,
+              " must stay below 2^23 = 8388608, or sums could overflow: for ", m.max_learners,
+              " learners max_parameter must be below ", kExactSumLimit / m.max_learners)});
+  }
+  if (m.heartbeat >= m.silence) {
+    out.push_back({{"membership.heartbeat", "membership.silence"},
+                   Text("heartbeat = \"", m.heartbeat, "\" must be shorter than silence = \"",
+                        m.silence, "\", or learners are lost between two heartbeats")});
+  }
+  if (m.silence >= m.lease) {
+    out.push_back(
+        {{"membership.lease", "membership.silence"},
+         Text("lease = \"", m.lease, "\" must be longer than silence = \"", m.silence, "\"")});
+  }
+}
+
+void CheckValidation(const federation::Settings& settings, Conflicts& out) {
+  bool weighs = settings.policy.weighting == federation::WeightingKind::kValidation;
+  if (weighs && !settings.validation.count_own && settings.membership.learners < 2) {
+    out.push_back({{"validation.count_own_validation", "federation.learners"},
+                   "count_own_validation = false leaves no evaluator for a single learner"});
+  }
+  if (weighs && settings.policy.protocol == federation::ProtocolKind::kFedAsync) {
+    out.push_back({{"federation.weighting", "federation.protocol"},
+                   "weighting = \"validation\" has no effect with protocol = \"fedasync\", which "
+                   "weighs by staleness alone: use protocol = \"asynchronous\" for it"});
+  }
+}
+
+void CheckStop(const federation::Settings& settings, Conflicts& out) {
+  const federation::StopSettings& stop = settings.stop;
+  const federation::TestSettings& test = settings.test;
+  if (stop.rounds && settings.policy.protocol != federation::ProtocolKind::kSynchronous) {
+    out.push_back({{"stop.rounds", "federation.protocol", "federation.policy"},
+                   Text("rounds = ", *stop.rounds,
+                        " is for the protocol \"synchronous\": use requests to bound commits")});
+  }
+  bool by_accuracy = stop.target_accuracy || stop.patience;
+  if (by_accuracy && !test.every && !test.every_commits) {
+    out.push_back(
+        {{"stop.target_accuracy", "stop.patience", "test.every", "test.every_commits"},
+         "target_accuracy and patience need tests: set every or every_commits in [test]"});
+  }
+  if (by_accuracy && stop.duration && !test.every_commits && test.every > stop.duration) {
+    out.push_back({{"test.every", "stop.duration"},
+                   Text("every = \"", *test.every, "\" is longer than the duration \"",
+                        *stop.duration, "\": target_accuracy and patience would never be tested")});
+  }
+}
+
+void CheckGroups(const Config& config, Conflicts& out) {
+  uint64_t sum = 0;
+  std::vector<std::string> names, parts, keys;
+  for (const sim::DeviceGroup& group : config.simulation.groups) {
+    if (std::find(names.begin(), names.end(), group.name) != names.end()) {
+      out.push_back({{Text("group.", group.name, ".name")},
+                     Text("there are two groups with the name \"", group.name, "\": rename one")});
+    }
+    sum += group.learners;
+    names.push_back(group.name);
+    keys.push_back(Text("group.", group.name, ".learners"));
+    parts.push_back(Text(group.learners, " ", group.name));
+  }
+  uint32_t learners = config.federation.membership.learners;
+  if (sum != learners) {
+    keys.push_back("federation.learners");
+    out.push_back(
+        {keys, Text("the groups have ", sum, " learners (", Join(parts),
+                    "), but [federation] learners = ", learners,
+                    ": change one, or leave out a group's learners to give it the rest")});
+  }
+  for (const auto& [name, thresholds] : config.federation.trigger.group_thresholds) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    out.push_back({{Text("group.", name, ".vc_loss_pct"), Text("group.", name, ".vc_tombstones")},
+                   Text("there are thresholds for a group \"", name, "\", which does not exist",
+                        DidYouMean(": ", name, names), " (groups: ", Join(names), ")")});
+  }
+}
+
+void CheckClassRuns(const Config& config, Conflicts& out) {
+  if (config.data.classes != data::ClassDistribution::kNonIid) return;
+  uint32_t learners = config.federation.membership.learners;
+  uint32_t classes = config.simulation.builtin.classes;
+  std::string text = data::FormatClasses(config.data);
+  uint64_t counted = 0;
+  bool rest = false;
+  for (const data::ClassRun& run : config.data.class_runs) {
+    counted += run.learners;
+    rest = rest || run.learners == 0;
+    if (run.classes > classes) {
+      out.push_back({{"data.classes", "builtin.classes"},
+                     Text("classes = \"", text, "\" gives a learner ", run.classes,
+                          " classes, but the data has ", classes)});
+    }
+  }
+  if (counted > learners || (counted < learners && !rest)) {
+    out.push_back({{"data.classes", "federation.learners"},
+                   Text("classes = \"", text, "\" is for ", counted,
+                        " learners, but [federation] learners = ", learners,
+                        ": the numbers after the x must add up to it")});
+  }
+}
+
+void CheckBuiltin(const Config& config, Conflicts& out) {
+  uint32_t learners = config.federation.membership.learners;
+  uint32_t examples = config.simulation.builtin.training_examples;
+  if (examples < learners) {
+    out.push_back({{"builtin.training_examples", "federation.learners"},
+                   Text("training_examples = ", examples, " is fewer than learners = ", learners,
+                        ": every learner needs at least one")});
+  }
+}
+
+}  // namespace
+
+Conflicts FindConflicts(const Config& config) {
+  Conflicts out;
+  CheckMembership(config.federation, out);
+  CheckValidation(config.federation, out);
+  CheckStop(config.federation, out);
+  CheckGroups(config, out);
+  CheckClassRuns(config, out);
+  CheckBuiltin(config, out);
+  return out;
+}
+
+}  // namespace metis::config

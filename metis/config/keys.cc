@@ -1,0 +1,247 @@
+#include "metis/config/keys.h"
+
+#include <algorithm>
+
+namespace metis::config {
+namespace {
+
+using federation::LateUpdates;
+using federation::LeaseEnd;
+using federation::ProtocolKind;
+using federation::StalenessStatistic;
+using federation::TriggerKind;
+using federation::WeightingKind;
+
+using Keys = std::vector<Key<Draft>>;
+
+// The field of a target, const or not.
+#define FIELD(path) \
+  [](auto& target) -> auto& { return target.path; }
+#define FEDERATION(path) FIELD(config.federation.path)
+
+constexpr int64_t kMany = 1'000'000;  // learners, epochs, examples a batch: beyond it is a slip
+constexpr int64_t kUint32 = 4'294'967'295;
+constexpr Duration kZero = {};
+constexpr Duration kYear = Duration::Hours(24 * 365);
+constexpr Duration kForeverLong = Duration::Forever();
+constexpr bool kAbove = true;  // the lower bound itself is outside
+constexpr bool kBelow = true;  // the upper bound itself is outside
+constexpr double kUnbounded = std::numeric_limits<double>::max();
+
+Words<std::string> PolicyWords() {
+  Words<std::string> words;
+  for (std::string_view name : federation::kPolicyNames) words.push_back({name, std::string(name)});
+  words.push_back({kCustomPolicy, std::string(kCustomPolicy)});
+  return words;
+}
+
+const Words<ProtocolKind> kProtocols = {{"synchronous", ProtocolKind::kSynchronous},
+                                        {"asynchronous", ProtocolKind::kAsynchronous},
+                                        {"fedasync", ProtocolKind::kFedAsync}};
+const Words<WeightingKind> kWeightings = {{"training-examples", WeightingKind::kTrainingExamples},
+                                          {"validation", WeightingKind::kValidation}};
+const Words<TriggerKind> kTriggers = {{"epochs", TriggerKind::kEpochs},
+                                      {"adaptive", TriggerKind::kAdaptive}};
+const Words<LateUpdates> kLateUpdates = {{"refuse", LateUpdates::kRefuse},
+                                         {"keep", LateUpdates::kKeep}};
+const Words<LeaseEnd> kLeaseEnds = {{"keep", LeaseEnd::kKeep}, {"withdraw", LeaseEnd::kWithdraw}};
+const Words<StalenessStatistic> kStatistics = {{"median", StalenessStatistic::kMedian},
+                                               {"mean", StalenessStatistic::kMean},
+                                               {"maximum", StalenessStatistic::kMaximum}};
+const Words<Metric> kMetrics = {{"micro-f1", Metric::kMicroF1},
+                                {"accuracy", Metric::kAccuracy},
+                                {"macro-f1", Metric::kMacroF1},
+                                {"geometric-mean", Metric::kGeometricMean},
+                                {"matthews", Metric::kMatthews}};
+
+// Safe in a key path, in a file name and in a table.
+Result<void> ParseGroupName(std::string_view text, std::string& name) {
+  auto allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_';
+  };
+  if (text.empty() || text.size() > 64 || !std::all_of(text.begin(), text.end(), allowed)) {
+    return Invalid("must be 1 to 64 letters, digits, - or _");
+  }
+  name = text;
+  return {};
+}
+
+// The reader names key and value already: `sizes = "x": sizes "x": why` becomes `sizes = "x": why`.
+Result<void> WithoutPrefix(Result<void> result, std::string_view key, std::string_view text) {
+  if (result) return result;
+  std::string prefix = Text(key, " \"", text, "\": ");
+  Error error = result.error();
+  if (error.message.starts_with(prefix)) error.message.erase(0, prefix.size());
+  return error;
+}
+
+// A later value replaces all of an earlier one, also what only the earlier one needed.
+Result<void> ReadSizes(std::string_view text, data::PartitionSettings& settings) {
+  settings.powerlaw_exponent = data::PartitionSettings().powerlaw_exponent;
+  return WithoutPrefix(data::ParseSizes(text, settings), "sizes", text);
+}
+
+Result<void> ReadClasses(std::string_view text, data::PartitionSettings& settings) {
+  settings.class_runs.clear();
+  settings.dirichlet_alpha = data::PartitionSettings().dirichlet_alpha;
+  return WithoutPrefix(data::ParseClasses(text, settings), "classes", text);
+}
+
+// One key, one line: name, field, values, sentence. Its tests ask for a sample value in
+// format_test.cc.
+// clang-format off
+Keys FederationKeys() {
+  return {
+      Word<Draft>("policy", FIELD(policy), PolicyWords(), "Shorthand for protocol, weighting and trigger; one that is set by itself wins over it.").DefaultsTo("\"async-dvw\"").Suggested(),
+      Word<Draft>("protocol", FIELD(protocol), kProtocols, "How updates become a community model.").DefaultsTo("the policy's"),
+      Word<Draft>("weighting", FIELD(weighting), kWeightings, "Where a learner's contribution comes from: the size of its data, or distributed validation (DVW).").DefaultsTo("the policy's"),
+      Word<Draft>("trigger", FIELD(trigger), kTriggers, "When a learner asks for an update: after a number of local epochs, or when its validation loss says so.").DefaultsTo("the policy's"),
+      Whole<Draft>("learners", FEDERATION(membership.learners), {1, kMany}, "How many learners are expected.").Suggested(),
+      Whole<Draft>("start_with", FEDERATION(membership.start_with), {0, kMany}, "How many must have joined before training starts; 0 waits for all."),
+      Whole<Draft>("quorum", FEDERATION(membership.quorum), {1, kMany}, "Fewer live learners pause the federation; also the least that a round closes with."),
+      Whole<Draft>("max_learners", FEDERATION(membership.max_learners), {1, kMany}, "How many may be joined at once; further ones are refused."),
+      Number<Draft>("max_parameter", FEDERATION(max_parameter), {0, 8'388'608, kAbove, kBelow}, "An update with a parameter of this magnitude or more is refused; times max_learners it stays below 2^23."),
+      Whole<Draft>("seed", FIELD(config.simulation.seed), {0}, "All randomness comes from it: the same seed gives the same run.").Suggested(),
+  };
+}
+
+Keys SyncKeys() {
+  return {
+      Time<Draft>("round_deadline", FEDERATION(sync.round_deadline), {kZero, kForeverLong, kAbove}, "A round closes at the latest this long after its start, with those who have reported."),
+      Word<Draft>("late_updates", FEDERATION(sync.late_updates), kLateUpdates, "What happens to an update of an earlier round: it is refused, or kept for the next."),
+  };
+}
+
+Keys FedAsyncKeys() {
+  return {
+      Number<Draft>("alpha", FEDERATION(fedasync.alpha), {0, 1, kAbove}, "The mixing weight of a fresh update."),
+      Number<Draft>("staleness_exponent", FEDERATION(fedasync.staleness_exponent), {0, 100}, "The exponent a of alpha * (staleness + 1)^-a: how fast stale updates lose weight."),
+  };
+}
+
+Keys ValidationKeys() {
+  return {
+      Word<Draft>("metric", FEDERATION(validation.metric), kMetrics, "The metric of the pooled confusion counts that is a learner's contribution."),
+      Flag<Draft>("count_own_validation", FEDERATION(validation.count_own), "Whether the counts of the learner that asks are pooled with those of the others."),
+      Number<Draft>("min_coverage", FEDERATION(validation.min_coverage), {0, 1}, "The share of the asked evaluators' examples that must have answered; with less, the learner keeps its previous contribution.").DefaultsTo("2/3"),
+      Time<Draft>("deadline", FEDERATION(validation.deadline), {kZero, kYear, kAbove}, "How long the evaluators of one update have to answer."),
+  };
+}
+
+Keys TriggerKeys() {
+  return {
+      Whole<Draft>("local_epochs", FEDERATION(trigger.local_epochs), {1, kMany}, "The epochs trigger asks after exactly this many epochs.").Suggested(),
+      Number<Draft>("vc_loss_pct", FEDERATION(trigger.thresholds.vc_loss_pct), {0, 100}, "The adaptive trigger counts an improvement of the validation loss up to this many per cent as a failure."),
+      Whole<Draft>("vc_tombstones", FEDERATION(trigger.thresholds.vc_tombstones), {0, kMany}, "The failures that the adaptive trigger allows in a cycle; the next one asks."),
+      Whole<Draft>("staleness_window", FEDERATION(trigger.staleness_window), {1, kMany}, "After its first so many cycles a learner knows its usual staleness, and exceeding it asks."),
+      Word<Draft>("staleness_statistic", FEDERATION(trigger.staleness_statistic), kStatistics, "What of those first cycles is the usual staleness."),
+      Whole<Draft>("max_epochs", FEDERATION(trigger.max_epochs), {1, kMany}, "An adaptive cycle asks at the latest after this many epochs."),
+  };
+}
+
+Keys MembershipKeys() {
+  return {
+      Time<Draft>("heartbeat", FEDERATION(membership.heartbeat), {kZero, kYear, kAbove}, "A learner is heard at least this often."),
+      Time<Draft>("silence", FEDERATION(membership.silence), {kZero, kYear, kAbove}, "A learner that was not heard for this long is lost."),
+      Time<Draft>("lease", FEDERATION(membership.lease), {kZero, kForeverLong, kAbove}, "A learner that was lost for this long has no lease any more, and lease_end applies."),
+      Word<Draft>("lease_end", FEDERATION(membership.lease_end), kLeaseEnds, "What happens to its model then: it stays in the community, or is withdrawn."),
+      Time<Draft>("retry", FEDERATION(retry), {kZero, kYear, kAbove}, "A learner without an answer asks again after this long, and then backs off."),
+  };
+}
+
+Keys StopKeys() {
+  return {
+      Time<Draft>("duration", FEDERATION(stop.duration), {kZero, 10 * kYear, kAbove}, "Ends after this much time.").OrNone().DefaultsTo("\"1h\" if no criterion is set").Suggested(),
+      Whole<Draft>("rounds", FEDERATION(stop.rounds), {1}, "Ends after this many rounds of a synchronous federation.").OrNone(),
+      Whole<Draft>("requests", FEDERATION(stop.requests), {1}, "Ends after this many committed update requests.").OrNone(),
+      Number<Draft>("target_accuracy", FEDERATION(stop.target_accuracy), {0, 1, kAbove}, "Ends when a test of the community model reaches it.").OrNone(),
+      Whole<Draft>("patience", FEDERATION(stop.patience), {1, kUint32}, "Ends after this many tests in a row without a new best accuracy.").OrNone(),
+  };
+}
+
+Keys TestKeys() {
+  return {
+      Time<Draft>("every", FEDERATION(test.every), {kZero, 10 * kYear, kAbove}, "The time between two tests.").OrNone().DefaultsTo("1 % of the duration, if neither is set"),
+      Whole<Draft>("every_commits", FEDERATION(test.every_commits), {1}, "Also tests after every so many commits.").OrNone().DefaultsTo("1 % of the rounds or requests, if neither is set and there is no duration"),
+  };
+}
+
+Keys TrainingKeys() {
+  return {
+      Number<Draft>("learning_rate", FIELD(config.training.learning_rate), {0, kUnbounded, kAbove}, "The step size eta of SGD.").Suggested(),
+      Number<Draft>("momentum", FIELD(config.training.momentum), {0, 1, false, kBelow}, "The momentum g of u = g*u - eta*grad; 0 is plain SGD.").Suggested(),
+      Number<Draft>("proximal", FIELD(proximal), {0}, "The factor mu of the proximal term in the local loss: mu/2 times the squared distance from the received model.").DefaultsTo("0.005 for the protocol \"fedasync\", else 0"),
+      Whole<Draft>("batch_size", FIELD(config.training.batch_size), {1, kMany}, "Examples in a mini-batch.").Suggested(),
+      Flag<Draft>("keep_momentum", FIELD(config.training.keep_momentum), "Whether momentum survives a received community model; else it restarts at zero."),
+      Number<Draft>("validation_fraction", FIELD(config.training.validation_fraction), {0, 0.5, kAbove}, "The share of a learner's examples that is reserved for validation where the policy needs it."),
+  };
+}
+
+Keys DataKeys() {
+  return {
+      Phrase<Draft>("sizes", FIELD(config.data), "\"uniform\", \"skewed\", \"powerlaw\" or \"powerlaw:EXPONENT\"", ReadSizes, data::FormatSizes, "How many examples each learner gets.").Suggested(),
+      Phrase<Draft>("classes", FIELD(config.data), "\"iid\", \"noniid:CLASSES\", \"noniid:8x1,4x1,3x8\" (classes x learners) or \"dirichlet:ALPHA\"", ReadClasses, data::FormatClasses, "Which classes each learner holds.").Suggested(),
+  };
+}
+
+Keys BuiltinKeys() {
+  return {
+      Whole<Draft>("classes", FIELD(config.simulation.builtin.classes), {2, 100'000}, "Classes of the data."),
+      Whole<Draft>("features", FIELD(config.simulation.builtin.features), {1, kMany}, "Dimensions of an example."),
+      Whole<Draft>("training_examples", FIELD(config.simulation.builtin.training_examples), {1, kUint32}, "Examples that are dealt to the learners."),
+      Whole<Draft>("test_examples", FIELD(config.simulation.builtin.test_examples), {1, kUint32}, "Examples that test the community model."),
+      Number<Draft>("separation", FIELD(config.simulation.builtin.separation), {0, 1000}, "Distance of the class means from the origin, in deviations of an example: less is harder."),
+  };
+}
+
+std::vector<Key<GroupDraft>> MakeGroupKeys() {
+  return {
+      Phrase<GroupDraft>("name", FIELD(device.name), "text of letters, digits, - and _", ParseGroupName, [](const std::string& name) { return name; }, "What the group is called in tables and in --set group.NAME.key=value.").DefaultsTo("none, it must be set").Suggested(),
+      Whole<GroupDraft>("learners", FIELD(learners), {0, kMany}, "How many learners are of this group.").DefaultsTo("an even share of those that the other groups leave"),
+      Time<GroupDraft>("batch_time", FIELD(device.batch_time), {kZero, kYear, kAbove}, "How long training one mini-batch takes.").Suggested(),
+      Time<GroupDraft>("evaluation_batch_time", FIELD(evaluation_batch_time), {kZero, kYear}, "How long evaluating one mini-batch takes.").DefaultsTo("33 % of batch_time"),
+      Time<GroupDraft>("latency", FIELD(device.latency), {kZero, kYear}, "How long a message travels one way."),
+      Number<GroupDraft>("bandwidth_mbit_s", FIELD(device.bandwidth_mbit_s), {0, kUnbounded, kAbove}, "The link's bandwidth, the same either way."),
+      Number<GroupDraft>("vc_loss_pct", FIELD(vc_loss_pct), {0, 100}, "The group's own [trigger] vc_loss_pct.").OrNone().DefaultsTo("that of [trigger]"),
+      Whole<GroupDraft>("vc_tombstones", FIELD(vc_tombstones), {0, kMany}, "The group's own [trigger] vc_tombstones.").OrNone().DefaultsTo("that of [trigger]"),
+  };
+}
+
+std::vector<Section> MakeSections() {
+  return {
+      {"federation", "Who learns together, and by which policy.", FederationKeys()},
+      {"sync", "Synchronous rounds (protocol \"synchronous\").", SyncKeys()},
+      {"fedasync", "Staleness-damped mixing (protocol \"fedasync\").", FedAsyncKeys()},
+      {"validation", "Distributed validation weighting (weighting \"validation\").", ValidationKeys()},
+      {"trigger", "When a learner asks for an update.", TriggerKeys()},
+      {"membership", "When a silent learner is lost, and what becomes of its model.", MembershipKeys()},
+      {"stop", "What ends the federation: any criterion that is met.", StopKeys()},
+      {"test", "When the community model is tested.", TestKeys()},
+      {"training", "How every learner trains.", TrainingKeys()},
+      {"data", "How the examples are dealt to the learners.", DataKeys()},
+      {"builtin", "The built-in data of a simulation: Gaussian classes.", BuiltinKeys()},
+  };
+}
+// clang-format on
+
+}  // namespace
+
+const std::vector<Section>& Sections() {
+  static const auto* sections = new std::vector<Section>(MakeSections());
+  return *sections;
+}
+
+const std::vector<Key<GroupDraft>>& GroupKeys() {
+  static const auto* keys = new std::vector<Key<GroupDraft>>(MakeGroupKeys());
+  return *keys;
+}
+
+const Section* FindSection(std::string_view name) {
+  for (const Section& section : Sections()) {
+    if (section.name == name) return &section;
+  }
+  return nullptr;
+}
+
+}  // namespace metis::config

@@ -1,0 +1,54 @@
+// Turns a document and the command line's assignments into a Config, collecting every problem on
+// the way.
+#pragma once
+
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "metis/config/checks.h"
+#include "metis/config/document.h"
+#include "metis/config/draft.h"
+#include "metis/config/keys.h"
+
+namespace metis::config {
+
+// Used once: ReadDocument(), then Assign() for each assignment, then Finish().
+class Reader {
+ public:
+  explicit Reader(std::string_view source_name) : source_name_(source_name) {}
+
+  void ReadDocument(const Document& document);
+  void Assign(const Assignment& assignment);
+  // The settings, or all problems, one a line: the file's by line, then the command line's.
+  Result<Config> Finish();
+
+ private:
+  struct Problem {
+    Place place;
+    std::string message;
+  };
+
+  void Report(const Place& place, std::string message);
+  void ReportUnknownSection(std::string_view name, const Place& place, std::string_view thing);
+  void ReadSection(const DocumentSection& written);
+  void ReadGroup(const DocumentSection& written);
+  void AssignGroupKey(std::string_view path, const Value& value);
+  template <typename Target>
+  void ReadKey(const std::vector<Key<Target>>& keys, std::string_view section,
+               const std::string& prefix, const Entry& entry, Target& target);
+  std::vector<Conflict> Conflicts(const Config& config) const;
+  // Where the first of `keys` that was set was set.
+  Place PlaceOf(const std::vector<std::string>& keys) const;
+
+  std::string source_name_;
+  Draft draft_;
+  std::map<std::string, Place> set_;  // the keys that were set, by path
+  std::set<std::string> failed_;      // those with a value that could not be read
+  std::vector<Problem> problems_;
+};
+
+}  // namespace metis::config

@@ -1,0 +1,118 @@
+#include "metis/core/archive.h"
+
+#include <bit>
+
+#include "metis/core/text.h"
+
+namespace metis {
+
+static_assert(std::endian::native == std::endian::little, "the binary form is little-endian");
+
+void BinaryWriter::Raw(const void* data, size_t size) {
+  out_.bytes.append(static_cast<const char*>(data), size);
+}
+
+void BinaryWriter::Write(const std::string& value) {
+  Write(static_cast<uint64_t>(value.size()));
+  Raw(value.data(), value.size());
+}
+
+void BinaryWriter::Write(const ConfusionCounts& value) {
+  Write(value.classes());
+  Write(value.counts());
+}
+
+void BinaryWriter::Write(const ModelPtr& model) {
+  Write(model != nullptr);
+  if (!model) return;
+  Write(model->Fingerprint());
+  if (mode_ == Mode::kHash) return;
+  auto [place, added] = places_.emplace(model.get(), out_.models.size());
+  if (added) out_.models.push_back(model);
+  Write(place->second);
+}
+
+void BinaryReader::Fail(std::string_view why) {
+  if (error_.empty()) error_ = why;
+}
+
+bool BinaryReader::Raw(void* data, size_t size) {
+  if (!error_.empty()) return false;
+  if (in_.bytes.size() - at_ < size) {
+    Fail("cut short");
+    return false;
+  }
+  std::memcpy(data, in_.bytes.data() + at_, size);
+  at_ += size;
+  return true;
+}
+
+uint64_t BinaryReader::ReadCount() {
+  uint64_t count = 0;
+  Read(count);
+  if (error_.empty() && count > in_.bytes.size() - at_) Fail("a count exceeds the data");
+  return error_.empty() ? count : 0;
+}
+
+void BinaryReader::Read(bool& value) {
+  uint8_t raw = 0;
+  Read(raw);
+  if (raw > 1) Fail("a truth value is neither 0 nor 1");
+  value = raw == 1;
+}
+
+void BinaryReader::Read(std::string& value) {
+  uint64_t size = ReadCount();
+  value.resize(size);
+  Raw(value.data(), size);
+}
+
+void BinaryReader::Read(Instant& value) {
+  int64_t ns = 0;
+  Read(ns);
+  value = Instant::FromNanoseconds(ns);
+}
+
+void BinaryReader::Read(Duration& value) {
+  int64_t ns = 0;
+  Read(ns);
+  value = Duration::Nanoseconds(ns);
+}
+
+void BinaryReader::Read(ConfusionCounts& value) {
+  uint32_t classes = 0;
+  std::vector<uint64_t> counts;
+  Read(classes);
+  Read(counts);
+  if (!error_.empty()) return;
+  Result<ConfusionCounts> read = ConfusionCounts::FromCounts(classes, std::move(counts));
+  if (!read) return Fail(read.error().message);
+  value = *std::move(read);
+}
+
+void BinaryReader::Read(ModelPtr& model) {
+  bool present = false;
+  Read(present);
+  model = nullptr;
+  if (!present || !error_.empty()) return;
+  uint64_t fingerprint = 0;
+  uint64_t place = 0;
+  Read(fingerprint);
+  Read(place);
+  if (!error_.empty()) return;
+  if (place >= in_.models.size() || !in_.models[place]) return Fail("a model is missing");
+  if (in_.models[place]->Fingerprint() != fingerprint) return Fail("a model is damaged");
+  model = in_.models[place];
+}
+
+Result<void> BinaryReader::Finish() const {
+  if (!error_.empty()) {
+    return Invalid(Text(error_, " at byte ", at_, ", field \"", field_, "\""));
+  }
+  if (at_ != in_.bytes.size()) {
+    return Invalid(Text(in_.bytes.size() - at_, " bytes left over after the last field"));
+  }
+  return {};
+}
+
+}  // namespace metis

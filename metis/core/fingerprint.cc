@@ -1,0 +1,21 @@
+#include "metis/core/fingerprint.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace metis {
+
+uint64_t Fingerprint(std::span<const std::byte> bytes) {
+  return XXH3_64bits(bytes.data(), bytes.size());
+}
+
+uint64_t Fingerprint(std::string_view text) { return XXH3_64bits(text.data(), text.size()); }
+
+std::string Hex(uint64_t fingerprint) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string out(16, '0');
+  for (size_t i = 0; i < 16; ++i) out[15 - i] = kDigits[(fingerprint >> (4 * i)) & 0xf];
+  return out;
+}
+
+}  // namespace metis

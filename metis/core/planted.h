@@ -1,0 +1,65 @@
+// Bugs planted on purpose, to show that the simulation finds them. In every normal build Planted()
+// is the constant false and the compiler removes what it guards; only the target built with
+// METIS_PLANTED_BUGS (tests/simulation/planted_bugs_test) can switch one on.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace metis {
+
+enum class PlantedBug {
+  kNone,
+  kLostUpdate,             // a learner that gets lost takes its acknowledged update with it
+  kDoubleApply,            // a repeated update is committed again
+  kVersionReuse,           // two commits in a row share a version
+  kQuorumBySizeOnly,       // quorum counts members, not live learners
+  kOwnCountsTwice,         // the requester's own counts are pooled twice
+  kNanPasses,              // the gate lets everything through
+  kFloatSum,               // the community is a float sum in arrival order
+  kWrongMedian,            // the staleness median is taken of unsorted values
+  kStaleIncarnation,       // an update of an earlier life is accepted
+  kOldTermKept,            // p' w' is not subtracted
+  kActionBeforeDurable,    // actions leave before their event is durable
+  kForgedCounts,           // counts with other row sums than declared are pooled
+  kStepsAtArrival,         // steps count when an update arrives, not when it is committed
+  kCoverageByHeads,        // coverage counts evaluators, not their examples
+  kConsecutiveTombstones,  // a success clears the cycle's failures
+  kWithdrawKeepsShare,     // a withdrawal leaves p in P
+  kDeadlineIgnored,        // an evaluation waits for silent evaluators for ever
+  kRoundWaitsForLost,      // a round waits for lost learners
+  kSnapshotForgetsQueue,   // a snapshot leaves out the updates under evaluation
+  kCommitOutOfOrder,       // commits follow the end of evaluation, not arrival
+};
+
+inline constexpr std::array<std::string_view, 21> kPlantedBugNames = {"none",
+                                                                      "lost-update",
+                                                                      "double-apply",
+                                                                      "version-reuse",
+                                                                      "quorum-by-size",
+                                                                      "own-counts-twice",
+                                                                      "nan-passes",
+                                                                      "float-sum",
+                                                                      "wrong-median",
+                                                                      "stale-incarnation",
+                                                                      "old-term-kept",
+                                                                      "action-before-durable",
+                                                                      "forged-counts",
+                                                                      "steps-at-arrival",
+                                                                      "coverage-by-heads",
+                                                                      "consecutive-tombstones",
+                                                                      "withdraw-keeps",
+                                                                      "deadline-ignored",
+                                                                      "round-waits-for-lost",
+                                                                      "snapshot-forgets-queue",
+                                                                      "commit-out-of-order"};
+
+#ifdef METIS_PLANTED_BUGS
+// The one bug that is on. Set between runs by the test that plants it; never in a production build.
+inline PlantedBug planted_bug = PlantedBug::kNone;
+inline bool Planted(PlantedBug bug) { return planted_bug == bug; }
+#else
+constexpr bool Planted(PlantedBug) { return false; }
+#endif
+
+}  // namespace metis

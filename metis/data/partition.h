@@ -1,0 +1,94 @@
+// Dealing the examples of a data set to learners: how many each gets and of which
+// classes. Deterministic by seed; every example at most once; class sets are exact; what a pool
+// could not give is reported, never hidden. Pure functions: any thread may call them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "metis/core/result.h"
+
+namespace metis::data {
+
+enum class SizeDistribution {
+  kUniform,   // sizes differ by at most one
+  kSkewed,    // proportional to N, N-1, ..., 1; no two equal from N(N+1)/2 examples on
+  kPowerLaw,  // proportional to k^-exponent, k = 1 .. N
+};
+enum class ClassDistribution {
+  kIid,        // each learner holds each class in the data set's proportion, to within one example
+  kNonIid,     // exact class sets, balanced over the classes' pools
+  kDirichlet,  // proportions drawn for each learner, bent where the pools need it
+};
+
+// `learners` consecutive learners hold `classes` classes each ("8x1" is {8, 1}).
+struct ClassRun {
+  uint32_t classes = 0;
+  uint32_t learners = 0;  // 0: all remaining learners; for the last run only
+
+  friend bool operator==(const ClassRun&, const ClassRun&) = default;
+};
+
+struct PartitionSettings {
+  SizeDistribution sizes = SizeDistribution::kUniform;
+  double powerlaw_exponent = 1.5;  // (0, 100]
+  ClassDistribution classes = ClassDistribution::kIid;
+  std::vector<ClassRun> class_runs;  // for kNonIid; must add up to the number of learners
+  double dirichlet_alpha = 0.5;      // for kDirichlet, [0.001, 1000000]
+
+  friend bool operator==(const PartitionSettings&, const PartitionSettings&) = default;
+};
+
+bool ValidPowerLawExponent(double exponent);
+bool ValidDirichletAlpha(double alpha);
+
+// Reads "uniform", "skewed", "powerlaw", "powerlaw:1.2" into `settings`; an error leaves it as it
+// was.
+Result<void> ParseSizes(std::string_view text, PartitionSettings& settings);
+// Reads "iid", "noniid:3", "noniid:8x1,4x1,3x8", "noniid:8x1,3" (3 for all others), "dirichlet:0.5"
+// into `settings`; an error leaves it as it was.
+Result<void> ParseClasses(std::string_view text, PartitionSettings& settings);
+// The same in words that ParseSizes() and ParseClasses() read back.
+std::string FormatSizes(const PartitionSettings& settings);
+std::string FormatClasses(const PartitionSettings& settings);
+
+struct Share {
+  std::vector<uint32_t> examples;      // indices into the data set, ascending; at least one
+  std::vector<uint64_t> class_counts;  // of each class
+  uint64_t wanted =
+      0;  // its size by the size distribution; examples.size() may be less, never more
+};
+
+// Wanted sizes add up to the data set, so shortfall and left_over are equal: what one learner could
+// not get of its classes is what no other learner wanted.
+struct Partition {
+  std::vector<Share> shares;  // one a learner, largest wanted size first
+  uint64_t left_over = 0;     // examples that no learner got
+  uint64_t shortfall = 0;     // examples that learners wanted and the pools could not give
+};
+
+// `labels[i]` is the class of example i, below `classes`. A learner that wants fewer examples than
+// classes holds one example of as many classes as it wants examples. Fails when a setting cannot be
+// met at all (more classes asked than there are, fewer examples than learners, class runs that do
+// not add up). O(learners * classes) memory and about the same time a round of sharing; a few
+// rounds are usual.
+Result<Partition> MakePartition(std::span<const uint32_t> labels, uint32_t classes,
+                                uint32_t learners, const PartitionSettings& settings,
+                                uint64_t seed);
+
+struct Split {
+  std::vector<uint32_t> training;
+  std::vector<uint32_t> validation;
+};
+
+// Takes `fraction` (0 < fraction < 1, checked) of each class for validation, to the nearest
+// example, at least one and never all of a class that has two or more, none of a class that has
+// one; drawn by (seed, learner). Both parts keep the order of `examples`, which are indices into
+// `labels`.
+Split StratifiedSplit(std::span<const uint32_t> examples, std::span<const uint32_t> labels,
+                      uint32_t classes, double fraction, uint64_t seed, uint64_t learner);
+
+}  // namespace metis::data

@@ -1,0 +1,58 @@
+#include "metis/drivers/durable_controller.h"
+
+#include "metis/core/planted.h"
+
+namespace metis::drivers {
+
+DurableController::DurableController(const federation::Settings& settings, ModelPtr initial,
+                                     ModelPool& pool, EventLog& log, uint64_t snapshot_every)
+    : controller_(settings, std::move(initial), pool, store_),
+      log_(log),
+      snapshot_every_(snapshot_every) {}
+
+Result<std::unique_ptr<DurableController>> DurableController::Open(
+    const federation::Settings& settings, ModelPtr initial, ModelPool& pool, EventLog& log,
+    uint64_t snapshot_every) {
+  std::unique_ptr<DurableController> opened(
+      new DurableController(settings, std::move(initial), pool, log, snapshot_every));
+  if (Result<void> recovered = opened->Recover(); !recovered) return recovered.error();
+  return opened;
+}
+
+Result<void> DurableController::Recover() {
+  Result<Recovered> recovered = log_.Load();
+  if (!recovered) return recovered.error();
+  if (recovered->snapshot) {
+    if (Result<void> restored = controller_.Restore(*recovered->snapshot); !restored) {
+      return restored;
+    }
+  }
+  std::vector<federation::Action> dropped;
+  for (const LoggedEvent& logged : recovered->events) {
+    controller_.Handle(logged.time, logged.event, dropped);
+    dropped.clear();
+  }
+  since_snapshot_ = recovered->events.size();
+  return {};
+}
+
+Result<void> DurableController::Handle(Instant now, const federation::Event& event,
+                                       std::vector<federation::Action>& out) {
+  if (Planted(PlantedBug::kActionBeforeDurable)) {
+    if (unlogged_) (void)log_.Append(unlogged_->time, unlogged_->event);
+    unlogged_ = LoggedEvent{now, event};
+    controller_.Handle(now, event, out);
+    return {};
+  }
+  // Before the event, not after it: a snapshot that fails must not hide what the event caused.
+  if (since_snapshot_ >= snapshot_every_) {
+    if (Result<void> saved = log_.SaveSnapshot(controller_.Snapshot()); !saved) return saved;
+    since_snapshot_ = 0;
+  }
+  if (Result<void> appended = log_.Append(now, event); !appended) return appended;
+  controller_.Handle(now, event, out);
+  ++since_snapshot_;
+  return {};
+}
+
+}  // namespace metis::drivers

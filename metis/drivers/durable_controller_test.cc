@@ -1,0 +1,161 @@
+#include "metis/drivers/durable_controller.h"
+
+#include <gtest/gtest.h>
+
+#include "metis/federation/testing.h"
+
+namespace metis::drivers {
+namespace {
+
+using federation::Action;
+using federation::Event;
+using federation::Harness;
+using federation::OperatorCommand;
+using federation::TimerId;
+
+// A log that can be told to refuse.
+class FlakyLog final : public EventLog {
+ public:
+  Result<void> Append(Instant time, const Event& event) override {
+    if (refuse_append) return Unavailable("the disk is full");
+    return log_.Append(time, event);
+  }
+  Result<void> SaveSnapshot(Archived snapshot) override {
+    if (refuse_snapshot) return Unavailable("the disk is full");
+    ++snapshots;
+    return log_.SaveSnapshot(std::move(snapshot));
+  }
+  Result<Recovered> Load() const override {
+    if (refuse_load) return Unavailable("the disk is gone");
+    return log_.Load();
+  }
+
+  bool refuse_append = false;
+  bool refuse_snapshot = false;
+  bool refuse_load = false;
+  int snapshots = 0;
+
+ private:
+  MemoryEventLog log_;
+};
+
+// A federation of three unequal learners in which most things happen.
+void Play(Harness& harness) {
+  harness.JoinAll();
+  harness.Update(0, 1, 0.5f, 7);
+  harness.Answer(1, harness.IdOf(0, 1), 3);
+  harness.After(Duration::Seconds(2));
+  harness.Update(2, 1, -1.25f, 11);
+  harness.Answer(2, harness.IdOf(0, 1), 4);
+  harness.Lose(1);
+  harness.Answer(0, harness.IdOf(2, 1), 2);
+  harness.After(Duration::Seconds(3));
+  harness.Update(0, 2, 2.0f, 13);
+  harness.Command(OperatorCommand::Kind::kPause);
+  harness.Fire(TimerId::Kind::kEvaluation, 3);
+  harness.Return(1);
+  harness.Command(OperatorCommand::Kind::kResume);
+  harness.Join(2, federation::kSecondLife);
+  harness.Update(1, 1, 0.75f, 5);
+  harness.Command(OperatorCommand::Kind::kWithdraw, 0);
+  harness.Leave(2);
+}
+
+class DurableControllerTest : public testing::Test {
+ protected:
+  std::unique_ptr<DurableController> Open(uint64_t snapshot_every) {
+    return DurableController::Open(harness_.settings(), harness_.initial(),
+                                   harness_.models().pool(), log_, snapshot_every)
+        .value();
+  }
+
+  Harness harness_{federation::SettingsFor("async-dvw", 3)};
+  FlakyLog log_;
+};
+
+class RestartEvery : public DurableControllerTest, public testing::WithParamInterface<uint64_t> {};
+
+TEST_P(RestartEvery, SnapshotPlusFoldIsTheStateAfterEveryEvent) {
+  Play(harness_);
+  ASSERT_GT(harness_.controller().statistics().commits, 3u);
+  auto running = Open(GetParam());
+  std::vector<Action> actions;
+  for (const auto& [time, event] : harness_.history()) {
+    ASSERT_TRUE(running->Handle(time, event, actions).ok());
+    EXPECT_EQ(Open(GetParam())->controller().StateHash(), running->controller().StateHash())
+        << "after event " << federation::kEventNames[event.index()];
+  }
+  EXPECT_EQ(running->controller().StateHash(), harness_.controller().StateHash());
+  EXPECT_EQ(log_.snapshots, static_cast<int>((harness_.history().size() - 1) / GetParam()));
+}
+
+INSTANTIATE_TEST_SUITE_P(Events, RestartEvery, testing::Values(1, 3, 7, 1000));
+
+TEST_F(DurableControllerTest, ARestartedOneGoesOnAsIfNothingHadHappened) {
+  Play(harness_);
+  std::vector<Action> actions;
+  for (const auto& [time, event] : harness_.history()) {
+    actions.clear();
+    ASSERT_TRUE(Open(4)->Handle(time, event, actions).ok());  // a new process for each event
+  }
+  EXPECT_EQ(federation::DescribeAll(actions), federation::DescribeAll(harness_.actions()));
+  EXPECT_EQ(Open(4)->controller().StateHash(), harness_.controller().StateHash());
+  EXPECT_GT(log_.snapshots, 2) << "restarts must not put snapshots off for ever";
+}
+
+TEST_F(DurableControllerTest, NothingHappensWhenTheLogRefusesAnAppend) {
+  auto running = Open(100);
+  std::vector<Action> actions;
+  ASSERT_TRUE(running->Handle(Instant(), harness_.Joining(0), actions).ok());
+  uint64_t before = running->controller().StateHash();
+  actions.clear();
+  log_.refuse_append = true;
+  EXPECT_FALSE(running->Handle(Instant(), harness_.Joining(1), actions).ok());
+  EXPECT_TRUE(actions.empty());
+  EXPECT_EQ(running->controller().StateHash(), before);
+  log_.refuse_append = false;
+  ASSERT_TRUE(running->Handle(Instant(), harness_.Joining(1), actions).ok());
+  EXPECT_FALSE(actions.empty());
+}
+
+TEST_F(DurableControllerTest, NothingHappensWhenASnapshotIsRefused) {
+  auto running = Open(1);
+  std::vector<Action> actions;
+  log_.refuse_snapshot = true;
+  ASSERT_TRUE(running->Handle(Instant(), harness_.Joining(0), actions).ok())
+      << "the snapshot comes with the next event";
+  EXPECT_FALSE(actions.empty());
+  uint64_t before = running->controller().StateHash();
+  actions.clear();
+  EXPECT_FALSE(running->Handle(Instant(), harness_.Joining(1), actions).ok());
+  EXPECT_TRUE(actions.empty());
+  EXPECT_EQ(running->controller().StateHash(), before);
+  EXPECT_EQ(Open(1)->controller().StateHash(), before);
+}
+
+TEST_F(DurableControllerTest, ALogThatCannotBeReadIsAnError) {
+  log_.refuse_load = true;
+  EXPECT_FALSE(DurableController::Open(harness_.settings(), harness_.initial(),
+                                       harness_.models().pool(), log_, 10)
+                   .ok());
+}
+
+TEST(MemoryEventLog, ASnapshotReplacesTheEventsBeforeIt) {
+  MemoryEventLog log;
+  Instant later = Instant() + Duration::Seconds(4);
+  ASSERT_TRUE(log.Append(Instant(), federation::LearnerLost{LearnerId(3), Incarnation(1)}).ok());
+  ASSERT_TRUE(log.Append(later, federation::LearnerLeft{LearnerId(5), Incarnation(2)}).ok());
+  EXPECT_EQ(log.Load().value().events.size(), 2u);
+  EXPECT_FALSE(log.Load().value().snapshot);
+  ASSERT_TRUE(log.SaveSnapshot({"state", {}}).ok());
+  ASSERT_TRUE(log.Append(later, federation::LearnerLost{LearnerId(7), Incarnation(1)}).ok());
+  Recovered recovered = log.Load().value();
+  ASSERT_TRUE(recovered.snapshot);
+  EXPECT_EQ(recovered.snapshot->bytes, "state");
+  ASSERT_EQ(recovered.events.size(), 1u);
+  EXPECT_EQ(recovered.events[0].time, later);
+  EXPECT_EQ(std::get<federation::LearnerLost>(recovered.events[0].event).learner, LearnerId(7));
+}
+
+}  // namespace
+}  // namespace metis::drivers

@@ -1,0 +1,47 @@
+// Where events become durable: a log of (time, event) since the latest snapshot. In memory for
+// simulation, on disk for production. One DurableController owns a log; not thread-safe.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "metis/core/archive.h"
+#include "metis/core/result.h"
+#include "metis/core/time.h"
+#include "metis/federation/event.h"
+
+namespace metis::drivers {
+
+struct LoggedEvent {
+  Instant time;
+  federation::Event event;
+};
+
+struct Recovered {
+  std::optional<Archived> snapshot;  // empty: from the beginning
+  std::vector<LoggedEvent> events;   // after the snapshot, in order
+};
+
+class EventLog {
+ public:
+  virtual ~EventLog() = default;
+
+  // Durable, with the model in it, when this returns without an error.
+  virtual Result<void> Append(Instant time, const federation::Event& event) = 0;
+  // The state after everything appended so far: earlier events are no longer needed to restart.
+  virtual Result<void> SaveSnapshot(Archived snapshot) = 0;
+  virtual Result<Recovered> Load() const = 0;
+};
+
+// Survives a simulated crash of the controller, since it lives outside it.
+class MemoryEventLog final : public EventLog {
+ public:
+  Result<void> Append(Instant time, const federation::Event& event) override;
+  Result<void> SaveSnapshot(Archived snapshot) override;
+  Result<Recovered> Load() const override { return state_; }
+
+ private:
+  Recovered state_;
+};
+
+}  // namespace metis::drivers

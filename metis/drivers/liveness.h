@@ -1,0 +1,42 @@
+// Who has been heard of lately: the controller's driver asks it whom to report as lost.
+// Kept beside the federation, not in it: a driver that was itself suspended calls Grace() instead
+// of declaring everybody lost. O(log N) a call. Not thread-safe.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "metis/core/ids.h"
+#include "metis/core/time.h"
+
+namespace metis::drivers {
+
+class LivenessWatch {
+ public:
+  struct Silent {
+    LearnerId learner;
+    Incarnation incarnation;
+  };
+
+  explicit LivenessWatch(Duration silence) : silence_(silence) {}
+
+  // Any message of a participant. An older incarnation's does not count.
+  void Heard(LearnerId learner, Incarnation incarnation, Instant now);
+
+  // Those unheard of for `silence`; each is named once, until it is heard again.
+  std::vector<Silent> TakeSilent(Instant now);
+
+  // We were not listening ourselves: everybody counts as heard now.
+  void Grace(Instant now);
+
+ private:
+  struct Entry {
+    Incarnation incarnation;
+    Instant heard;
+  };
+
+  Duration silence_;
+  std::map<LearnerId, Entry> heard_;
+};
+
+}  // namespace metis::drivers

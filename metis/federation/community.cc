@@ -1,0 +1,302 @@
+#include "metis/federation/community.h"
+
+#include <algorithm>
+#include <cmath>
+#include <new>
+
+#include "metis/core/planted.h"
+#include "metis/core/text.h"
+
+namespace metis::federation {
+namespace {
+
+// p is an integer in units of scale * 2^-30: fine enough to tell apart the accuracies of two models
+// on a billion examples, and 1000 learners' P still fits a double exactly.
+constexpr int kContributionBits = 30;
+constexpr double kShareToSum = 1 << (kSumFractionBits - kContributionBits);
+constexpr std::align_val_t kAlignment{64};
+
+void FreeSums(int64_t* sums) { ::operator delete[](sums, kAlignment); }
+
+}  // namespace
+
+Result<void> Gate::Check(const Model& model) const {
+  if (Planted(PlantedBug::kNanPasses)) return {};
+  float magnitude = model.Magnitude();
+  if (magnitude < max_parameter) return {};
+  if (std::isinf(magnitude)) return Invalid("the model holds a value that is NaN or infinite");
+  return Invalid(Text("the model holds a value of magnitude ", magnitude, ", the gate is ",
+                      max_parameter, ": has training diverged?"));
+}
+
+Community::Community(ModelPtr initial, Gate gate, ModelPool& pool, ModelStore& store,
+                     const Kernels& kernels)
+    : gate_(gate),
+      pool_(pool),
+      store_(store),
+      kernels_(kernels),
+      current_(std::move(initial)),
+      sums_(nullptr, FreeSums) {
+  METIS_CHECK(gate.max_parameter > 0 && gate.max_parameter * gate.max_learners < 0x1p23);
+  METIS_CHECK(current_ != nullptr && current_->schema()->hash() == pool.schema()->hash());
+}
+
+double Community::scale() const { return std::ldexp(1.0, scale_exponent_); }
+
+Result<int64_t> Community::Quantise(double contribution) const {
+  if (!(contribution >= 0 && contribution <= scale())) {
+    return Invalid(Text("contribution ", contribution, " is outside 0 to ", scale()));
+  }
+  return static_cast<int64_t>(
+      std::nearbyint(std::ldexp(contribution, kContributionBits - scale_exponent_)));
+}
+
+Result<void> Community::Admit(LearnerId learner, const ModelPtr& model) const {
+  if (model->schema()->hash() != pool_.schema()->hash()) {
+    return Invalid(Text("the model of learner ", learner, " has another schema: ",
+                        model->schema()->tensors().size(), " tensors and ", model->size(),
+                        " parameters, the federation's has ", pool_.schema()->tensors().size(),
+                        " and ", pool_.schema()->parameters(), "; was it built for another run?"));
+  }
+  return gate_.Check(*model);
+}
+
+WeightedModel Community::Weighted(int64_t share, const ModelPtr& model) const {
+  return {model->parameters().data(), static_cast<double>(share) * kShareToSum};
+}
+
+double Community::Inverse() const { return 1.0 / (static_cast<double>(total_) * kShareToSum); }
+
+std::optional<double> Community::contribution(LearnerId learner) const {
+  auto found = shares_.find(learner);
+  if (found == shares_.end()) return std::nullopt;
+  return std::ldexp(static_cast<double>(found->second), scale_exponent_ - kContributionBits);
+}
+
+double Community::total_contribution() const {
+  return std::ldexp(static_cast<double>(total_), scale_exponent_ - kContributionBits);
+}
+
+Result<std::vector<ModelPtr>> Community::StoredModels() const {
+  std::vector<ModelPtr> models;
+  models.reserve(shares_.size());
+  for (const auto& [learner, share] : shares_) {
+    Result<ModelPtr> model = store_.Get(learner);
+    if (!model) return model.error();
+    models.push_back(*std::move(model));
+  }
+  return models;
+}
+
+std::vector<WeightedModel> Community::Terms(const std::vector<ModelPtr>& models) const {
+  std::vector<WeightedModel> terms;
+  terms.reserve(models.size());
+  size_t at = 0;
+  for (const auto& [learner, share] : shares_) terms.push_back(Weighted(share, models[at++]));
+  return terms;
+}
+
+Result<void> Community::EnsureSums() {
+  if (sums_valid_) return {};
+  Result<std::vector<ModelPtr>> models = StoredModels();
+  if (!models) return models.error();
+  size_t size = current_->size();
+  if (!sums_) {
+    sums_.reset(static_cast<int64_t*>(::operator new[](size * sizeof(int64_t), kAlignment)));
+  }
+  kernels_.average(Terms(*models), 0, sums_.get(), nullptr, size);
+  sums_valid_ = true;
+  return {};
+}
+
+// W and w_c in one pass over memory. Without any contribution left, w_c stays.
+void Community::Exchange(WeightedModel incoming, WeightedModel outgoing) {
+  size_t size = current_->size();
+  if (total_ == 0) {
+    kernels_.replace(sums_.get(), incoming, outgoing, 0, nullptr, size);
+    return;
+  }
+  ModelDraft draft = pool_.Draft();
+  std::span<float> community = draft.parameters();
+  kernels_.replace(sums_.get(), incoming, outgoing, Inverse(), community.data(), size);
+  if (Planted(PlantedBug::kFloatSum) && incoming.parameters != nullptr) {
+    auto part = static_cast<float>(incoming.scaled_contribution * Inverse());
+    for (size_t i = 0; i < size; ++i) {
+      community[i] = (1 - part) * current_->parameters()[i] + part * incoming.parameters[i];
+    }
+  }
+  current_ = std::move(draft).Seal();
+}
+
+Result<void> Community::Replace(LearnerId learner, double contribution, ModelPtr model) {
+  Result<int64_t> share = Quantise(contribution);
+  if (!share) return share.error();
+  if (Result<void> admitted = Admit(learner, model); !admitted) return admitted.error();
+  if (Result<void> sums = EnsureSums(); !sums) return sums.error();
+
+  ModelPtr old_model;  // held so that the outgoing term stays readable after Put()
+  WeightedModel outgoing;
+  int64_t old_share = 0;
+  if (auto known = shares_.find(learner); known != shares_.end()) {
+    Result<ModelPtr> stored = store_.Get(learner);
+    if (!stored) return stored.error();
+    old_model = *std::move(stored);
+    old_share = known->second;
+    if (!Planted(PlantedBug::kOldTermKept)) outgoing = Weighted(old_share, old_model);
+  } else if (shares_.size() >= gate_.max_learners) {
+    return Invalid(
+        Text("learner ", learner, " would be one more than max_learners = ", gate_.max_learners));
+  }
+  if (Result<void> put = store_.Put(learner, model); !put) return put.error();
+
+  shares_[learner] = *share;
+  total_ += *share - old_share;
+  Exchange(Weighted(*share, model), outgoing);
+  return {};
+}
+
+Result<void> Community::Withdraw(LearnerId learner) {
+  auto known = shares_.find(learner);
+  if (known == shares_.end()) {
+    return NotFound(Text("learner ", learner, " has no model in the community"));
+  }
+  if (Result<void> sums = EnsureSums(); !sums) return sums.error();
+  Result<ModelPtr> old_model = store_.Get(learner);
+  if (!old_model) return old_model.error();
+  int64_t old_share = known->second;
+  shares_.erase(known);
+  if (!Planted(PlantedBug::kWithdrawKeepsShare)) total_ -= old_share;
+  Exchange({}, Weighted(old_share, *old_model));
+  store_.Erase(learner);
+  return {};
+}
+
+Result<void> Community::ReplaceAll(std::vector<Contribution> contributions) {
+  if (contributions.size() > gate_.max_learners) {
+    return Invalid(Text(contributions.size(),
+                        " contributions are more than max_learners = ", gate_.max_learners));
+  }
+  std::map<LearnerId, int64_t> shares;
+  int64_t total = 0;
+  for (const Contribution& each : contributions) {
+    Result<int64_t> share = Quantise(each.contribution);
+    if (!share) return share.error();
+    if (Result<void> admitted = Admit(each.learner, each.model); !admitted) return admitted.error();
+    METIS_CHECK(shares.emplace(each.learner, *share).second);
+    total += *share;
+  }
+  if (Result<void> put = PutAll(contributions); !put) return put.error();
+  for (const auto& [learner, share] : shares_) {
+    if (!shares.contains(learner)) store_.Erase(learner);
+  }
+  shares_ = std::move(shares);
+  total_ = total;
+  sums_valid_ = false;
+  if (total_ == 0) return {};
+  // From the models at hand, not the store's: nothing can fail from here on.
+  std::vector<WeightedModel> terms;
+  terms.reserve(contributions.size());
+  for (const Contribution& each : contributions) {
+    terms.push_back(Weighted(shares_.at(each.learner), each.model));
+  }
+  current_ = Average(terms);
+  return {};
+}
+
+Result<void> Community::PutAll(const std::vector<Contribution>& contributions) {
+  std::map<LearnerId, ModelPtr> old_models;  // of those that have one
+  for (const Contribution& each : contributions) {
+    if (!shares_.contains(each.learner)) continue;
+    Result<ModelPtr> model = store_.Get(each.learner);
+    if (!model) return model.error();
+    old_models[each.learner] = *std::move(model);
+  }
+  for (size_t i = 0; i < contributions.size(); ++i) {
+    Result<void> put = store_.Put(contributions[i].learner, contributions[i].model);
+    if (put) continue;
+    for (size_t done = 0; done < i; ++done) {
+      LearnerId learner = contributions[done].learner;
+      auto old_model = old_models.find(learner);
+      if (old_model == old_models.end()) {
+        store_.Erase(learner);
+      } else {
+        METIS_CHECK_MSG(store_.Put(learner, old_model->second).ok(),
+                        "a model could be neither replaced nor put back: the sums would be wrong");
+      }
+    }
+    return put;
+  }
+  return {};
+}
+
+ModelPtr Community::Average(const std::vector<WeightedModel>& terms) const {
+  METIS_CHECK(total_ > 0);
+  ModelDraft draft = pool_.Draft();
+  kernels_.average(terms, Inverse(), nullptr, draft.parameters().data(), current_->size());
+  return std::move(draft).Seal();
+}
+
+Result<ModelPtr> Community::Recompute() const {
+  if (total_ == 0) return current_;
+  Result<std::vector<ModelPtr>> models = StoredModels();
+  if (!models) return models.error();
+  return Average(Terms(*models));
+}
+
+Result<void> Community::RaiseScale(double largest) {
+  METIS_CHECK(std::isfinite(largest) && largest >= 0);
+  int exponent = scale_exponent_;
+  while (std::ldexp(1.0, exponent) < largest) ++exponent;
+  if (exponent == scale_exponent_) return {};
+  Result<std::vector<ModelPtr>> models = StoredModels();
+  if (!models) return models.error();
+  // Shares move to the coarser grid; ties to even, as in Quantise().
+  total_ = 0;
+  for (auto& [learner, share] : shares_) {
+    share = static_cast<int64_t>(
+        std::nearbyint(std::ldexp(static_cast<double>(share), scale_exponent_ - exponent)));
+    total_ += share;
+  }
+  scale_exponent_ = exponent;
+  sums_valid_ = false;
+  if (total_ > 0) current_ = Average(Terms(*models));
+  return {};
+}
+
+void Community::Save(BinaryWriter& archive) const {
+  archive("scale_exponent", int64_t{scale_exponent_});
+  archive("current", current_);
+  std::map<LearnerId, std::pair<int64_t, ModelPtr>> terms;
+  for (const auto& [learner, share] : shares_) {
+    Result<ModelPtr> model = store_.Get(learner);
+    METIS_CHECK_MSG(model.ok(), "a model of the community is no longer in its store");
+    terms[learner] = {share, *std::move(model)};
+  }
+  archive("terms", terms);
+}
+
+Result<void> Community::Restore(BinaryReader& archive) {
+  int64_t exponent = 0;
+  ModelPtr current;
+  std::map<LearnerId, std::pair<int64_t, ModelPtr>> terms;
+  archive("scale_exponent", exponent);
+  archive("current", current);
+  archive("terms", terms);
+  if (!current) return Invalid("the snapshot has no community model");
+  if (exponent < 0 || exponent > 64) return Invalid(Text("the snapshot has scale 2^", exponent));
+  scale_exponent_ = static_cast<int>(exponent);
+  current_ = std::move(current);
+  for (auto& [learner, term] : terms) {
+    auto& [share, model] = term;
+    if (share < 0 || share > (int64_t{1} << kContributionBits) || !model) {
+      return Invalid(Text("the snapshot's contribution of learner ", learner, " is damaged"));
+    }
+    shares_[learner] = share;
+    total_ += share;
+    if (Result<void> put = store_.Put(learner, std::move(model)); !put) return put.error();
+  }
+  sums_valid_ = false;
+  return {};
+}
+
+}  // namespace metis::federation

@@ -1,0 +1,237 @@
+// The controller's front: construction, dispatch, members, snapshot. Updates and commits are in
+// controller_updates.cc, phases, tests and the end in controller_progress.cc.
+#include "metis/federation/controller.h"
+
+#include <algorithm>
+
+#include "metis/core/fingerprint.h"
+#include "metis/core/planted.h"
+#include "metis/core/text.h"
+
+namespace metis::federation {
+
+Controller::Controller(const Settings& settings, ModelPtr initial, ModelPool& pool,
+                       ModelStore& store)
+    : settings_(settings),
+      schema_hash_(initial->schema()->hash()),
+      weighting_(
+          MakeWeighting(settings.policy.protocol == ProtocolKind::kFedAsync
+                            ? WeightingKind::kTrainingExamples  // its mix weighs by staleness
+                            : settings.policy.weighting,
+                        settings.validation)),
+      membership_(settings.membership.max_learners, schema_hash_),
+      protocol_(MakeProtocol({settings_, std::move(initial), pool, store})),
+      stop_(settings.stop) {}
+
+void Controller::Handle(Instant now, const Event& event, Out& out) {
+  now_ = std::max(now_, now);
+  std::visit([&](const auto& alternative) { On(alternative, out); }, event);
+  Advance(out);
+}
+
+// --- Members
+// -------------------------------------------------------------------------------------------
+
+void Controller::On(const LearnerJoined& event, Out& out) {
+  // An observer that comes back after the end may still owe the last test.
+  bool last_test = event.role == Role::kObserver && !tests_under_way_.empty();
+  if (phase_ == Phase::kFinished && !last_test) {
+    out.push_back(Dismiss{event.learner, event.incarnation, "the federation has finished"});
+    return;
+  }
+  Result<Membership::Joined> joined = membership_.Join(event);
+  if (!joined) {
+    out.push_back(RefuseJoin{event.learner, event.incarnation, joined.error().message});
+    return;
+  }
+  out.push_back(AcceptJoin{event.learner, event.incarnation});
+  if (*joined == Membership::Joined::kRepeated) return;
+  timers_.erase({TimerId::Kind::kLease, event.learner.value()});
+  bool same_life = *joined == Membership::Joined::kReturned;
+  if (!same_life) {
+    if (!Planted(PlantedBug::kStaleIncarnation)) ledger_.Forget(event.learner);
+    for (PendingUpdate& pending : pending_) pending.evaluation.Gone(event.learner);
+  }
+  Welcome(event.learner, same_life, out);
+}
+
+void Controller::Welcome(LearnerId learner, bool same_life, Out& out) {
+  const Member& member = *membership_.Find(learner);
+  if (!member.trains()) return ResendTests(out);
+  if (!begun_) return;
+  if (phase_ == Phase::kFinished) {
+    out.push_back(Dismiss{learner, member.incarnation(), "the federation has finished"});
+    return;
+  }
+  switch (protocol_->Arrived(learner, same_life)) {
+    case Protocol::Welcome::kNothing:
+      return;
+    case Protocol::Welcome::kSend:
+      return SendCommunityTo(learner, false, out);
+    case Protocol::Welcome::kSendRestart:
+      return SendCommunityTo(learner, true, out);
+  }
+}
+
+Member* Controller::Heard(LearnerId learner, Incarnation incarnation, Out& out) {
+  Member* member = membership_.Find(learner, incarnation);
+  if (member == nullptr || member->presence == Presence::kLeft) return nullptr;
+  if (member->presence == Presence::kLost) {
+    member->presence = Presence::kLive;
+    timers_.erase({TimerId::Kind::kLease, learner.value()});
+    Welcome(learner, true, out);
+  }
+  return member;
+}
+
+bool Controller::DismissStale(LearnerId learner, Incarnation incarnation, Out& out) {
+  const Member* member = membership_.Find(learner);
+  bool finished = phase_ == Phase::kFinished;
+  bool stale = member != nullptr && incarnation < member->incarnation();
+  if (finished) {
+    out.push_back(Dismiss{learner, incarnation, "the federation has finished"});
+  } else if (stale) {
+    out.push_back(Dismiss{learner, incarnation,
+                          Text("incarnation ", member->incarnation(), " of learner ", learner,
+                               " has joined: is it running twice?")});
+  }
+  return finished || stale;
+}
+
+void Controller::On(const LearnerReturned& event, Out& out) {
+  Heard(event.learner, event.incarnation, out);
+}
+
+void Controller::Gone(LearnerId learner, Presence presence) {
+  membership_.Find(learner)->presence = presence;
+  for (PendingUpdate& pending : pending_) pending.evaluation.Gone(learner);
+}
+
+void Controller::On(const LearnerLost& event, Out& out) {
+  Member* member = membership_.Find(event.learner, event.incarnation);
+  if (member == nullptr || !member->live()) return;
+  Gone(event.learner, Presence::kLost);
+  if (Planted(PlantedBug::kLostUpdate)) {
+    std::erase_if(pending_, [&](const PendingUpdate& pending) {
+      return pending.update.id.learner == event.learner;
+    });
+  }
+  if (phase_ == Phase::kFinished) return;
+  StartTimerFor({TimerId::Kind::kLease, event.learner.value()}, now_ + settings_.membership.lease,
+                out);
+}
+
+void Controller::On(const LearnerLeft& event, Out&) {
+  Member* member = membership_.Find(event.learner, event.incarnation);
+  if (member == nullptr || member->presence == Presence::kLeft) return;
+  timers_.erase({TimerId::Kind::kLease, event.learner.value()});
+  Gone(event.learner, Presence::kLeft);
+}
+
+void Controller::On(const EpochReported& event, Out& out) {
+  if (DismissStale(event.learner, event.incarnation, out)) return;
+  if (Heard(event.learner, event.incarnation, out) == nullptr) return;
+  out.push_back(ReportSteps{event.learner, event.incarnation, ledger_.committed_steps()});
+}
+
+void Controller::On(const CommunityRequested& event, Out& out) {
+  if (DismissStale(event.learner, event.incarnation, out)) return;
+  const Member* member = Heard(event.learner, event.incarnation, out);
+  if (member == nullptr || !begun_ || !member->trains()) return;
+  // An update that has not arrived is sent again by its learner; one under way is answered by its
+  // commit.
+  if (event.last_sent > member->verdict.sequence || member->verdict.pending) return;
+  if (protocol_->Owes(event.learner)) SendCommunityTo(event.learner, false, out);
+}
+
+void Controller::SendCommunityTo(LearnerId learner, bool restart, Out& out) {
+  const Member& member = *membership_.Find(learner);
+  ledger_.Sent(learner, version_);
+  out.push_back(SendCommunity{.learner = learner,
+                              .incarnation = member.incarnation(),
+                              .version = version_,
+                              .model = protocol_->Current(),
+                              .committed_steps = ledger_.committed_steps(),
+                              .answers = member.verdict.sequence,
+                              .restart = restart});
+}
+
+// --- The whole state
+// -----------------------------------------------------------------------------------
+
+template <typename A>
+void Controller::StateFields(A& archive) {
+  archive("now", now_);
+  archive("phase", phase_);
+  archive("phase_reason", phase_reason_);
+  archive("operator_paused", operator_paused_);
+  archive("begun", begun_);
+  archive("stop_reason", stop_reason_);
+  archive("version", version_);
+  archive("membership", membership_);
+  archive("ledger", ledger_);
+  archive("pending", pending_);
+  archive("next_ordinal", next_ordinal_);
+  archive("deadline_round", deadline_round_);
+  archive("timers", timers_);
+  archive("stop", stop_);
+  archive("tests_under_way", tests_under_way_);
+  archive("latest_test", latest_test_);
+  archive("commits_at_test", commits_at_test_);
+  archive("statistics", statistics_);
+}
+
+namespace {
+// Of the snapshot's form. A newer one is refused, never guessed at.
+constexpr uint64_t kSnapshotFormat = 1;
+}  // namespace
+
+// Writing reads only: StateFields() is mutable for the reader's sake.
+Archived Controller::Snapshot() const {
+  BinaryWriter writer;
+  writer("format", kSnapshotFormat);
+  writer("schema_hash", schema_hash_);
+  const_cast<Controller*>(this)->StateFields(writer);
+  protocol_->Save(writer);
+  return std::move(writer).Take();
+}
+
+uint64_t Controller::StateHash() const {
+  BinaryWriter writer(BinaryWriter::Mode::kHash);
+  const_cast<Controller*>(this)->StateFields(writer);
+  protocol_->Save(writer);
+  return Fingerprint(writer.archived().bytes);
+}
+
+Result<void> Controller::Restore(const Archived& snapshot) {
+  BinaryReader reader(snapshot);
+  uint64_t format = 0;
+  uint64_t schema_hash = 0;
+  reader("format", format);
+  if (format != kSnapshotFormat) {
+    return Invalid(Text("the snapshot has format ", format, ", this program reads format ",
+                        kSnapshotFormat, ": was it written by a newer version?"));
+  }
+  reader("schema_hash", schema_hash);
+  if (schema_hash != schema_hash_) {
+    return Invalid(Text("the snapshot is of model schema ", Hex(schema_hash), ", not ",
+                        Hex(schema_hash_), ": is it of another run?"));
+  }
+  StateFields(reader);
+  if (Planted(PlantedBug::kSnapshotForgetsQueue)) pending_.clear();
+  if (Result<void> restored = protocol_->Restore(reader); !restored) {
+    return restored.error().In("snapshot");
+  }
+  if (Result<void> finished = reader.Finish(); !finished) return finished.error().In("snapshot");
+  return {};
+}
+
+std::vector<UpdateId> Controller::Pending() const {
+  std::vector<UpdateId> ids;
+  for (const PendingUpdate& pending : pending_) ids.push_back(pending.update.id);
+  std::vector<UpdateId> weighed = protocol_->Uncommitted();
+  ids.insert(ids.end(), weighed.begin(), weighed.end());
+  return ids;
+}
+
+}  // namespace metis::federation

@@ -1,0 +1,300 @@
+// The controller's updates: from arrival through evaluation to the commit.
+#include <algorithm>
+
+#include "metis/core/check.h"
+#include "metis/core/planted.h"
+#include "metis/core/text.h"
+#include "metis/federation/controller.h"
+
+namespace metis::federation {
+
+void Controller::On(const UpdateReceived& event, Out& out) {
+  const UpdateId& id = event.id;
+  if (phase_ == Phase::kFinished) return AfterTheEnd(id, out);
+  std::vector<UpdateId> pending = Pending();
+  if (std::find(pending.begin(), pending.end(), id) != pending.end()) {
+    // Acknowledged already, whatever has become of its learner since.
+    out.push_back(AcknowledgeUpdate{id});
+    return;
+  }
+  Member* member = membership_.Find(id.learner);
+  if (member != nullptr && id.incarnation < member->incarnation() &&
+      !Planted(PlantedBug::kStaleIncarnation)) {
+    ++statistics_.rejected;
+    out.push_back(RejectUpdate{
+        id, RejectReason::kStaleIncarnation,
+        Text("the update of learner ", id.learner, " is of incarnation ", id.incarnation,
+             ", but incarnation ", member->incarnation(), " has joined: is it running twice?")});
+    return;
+  }
+  if (!Planted(PlantedBug::kStaleIncarnation)) member = Heard(id.learner, id.incarnation, out);
+  if (member == nullptr || !member->trains() || !begun_) {
+    ++statistics_.rejected;
+    out.push_back(RejectUpdate{id, RejectReason::kUnknownLearner,
+                               Text("learner ", id.learner, " has not joined: join first")});
+    return;
+  }
+  bool repeated = id.sequence <= member->verdict.sequence;
+  if (Planted(PlantedBug::kDoubleApply) && !member->verdict.pending) repeated = false;
+  if (repeated) return Repeated(id, *member, out);
+  if (std::optional<RejectUpdate> refusal = Refusal(event, *member)) {
+    return Reject(*member, *std::move(refusal), out);
+  }
+  Accept(event, *member, out);
+}
+
+// One that was committed or refused before the end keeps its verdict.
+void Controller::AfterTheEnd(const UpdateId& id, Out& out) {
+  const Member* member = membership_.Find(id.learner, id.incarnation);
+  if (member == nullptr || id.sequence > member->verdict.sequence) {
+    out.push_back(RejectUpdate{id, RejectReason::kFinished, "the federation has finished"});
+  } else if (id.sequence == member->verdict.sequence) {
+    PushVerdict(*member, id, out);
+  }
+  out.push_back(Dismiss{id.learner, id.incarnation, "the federation has finished"});
+}
+
+void Controller::PushVerdict(const Member& member, const UpdateId& id, Out& out) const {
+  if (member.verdict.rejected) {
+    out.push_back(*member.verdict.rejected);
+  } else {
+    out.push_back(AcknowledgeUpdate{id});
+  }
+}
+
+// A repeated update is never applied again: it gets its verdict and the current community model.
+void Controller::Repeated(const UpdateId& id, const Member& member, Out& out) {
+  if (id.sequence < member.verdict.sequence) return;  // its learner has long gone on
+  PushVerdict(member, id, out);
+  if (!member.verdict.pending && protocol_->Owes(id.learner)) {
+    SendCommunityTo(id.learner, false, out);
+  }
+}
+
+std::optional<RejectUpdate> Controller::Refusal(const UpdateReceived& event, const Member& member) {
+  const UpdateId& id = event.id;
+  auto refuse = [&](RejectReason reason, std::string message) {
+    return RejectUpdate{id, reason, std::move(message)};
+  };
+  if (!event.model || event.model->schema()->hash() != schema_hash_) {
+    return refuse(RejectReason::kSchema,
+                  Text("the model of learner ", id.learner,
+                       " has another schema than the federation: was it built for another run?"));
+  }
+  Gate gate{settings_.max_parameter, settings_.membership.max_learners};
+  if (Result<void> passed = gate.Check(*event.model); !passed) {
+    return refuse(RejectReason::kGate, passed.error().In(Text("learner ", id.learner)).message);
+  }
+  // S_c is a sum of these: one forged number would make everybody else's staleness meaningless.
+  constexpr uint64_t kMaxSteps = uint64_t{1} << 40;
+  if (event.steps > kMaxSteps) {
+    return refuse(RejectReason::kGate, Text("learner ", id.learner, ": ", event.steps,
+                                            " steps are more than the 2^40 that are believed"));
+  }
+  if (weighting_->NeedsEvaluation() && settings_.validation.count_own) {
+    Result<void> checked = CheckRowSums(event.own_counts, member.declared.validation_counts);
+    if (!checked) {
+      return refuse(RejectReason::kForgedCounts,
+                    checked.error().In(Text("learner ", id.learner)).message);
+    }
+  }
+  if (Result<void> admitted = protocol_->Admit(id, event.base); !admitted) {
+    return refuse(RejectReason::kLate, admitted.error().message);
+  }
+  if (event.base > version_ || !ledger_.WasSent(id.learner, event.base)) {
+    return refuse(RejectReason::kUnknownBase,
+                  Text("the update of learner ", id.learner, " claims to be trained on version ",
+                       event.base, ", which it was not sent"));
+  }
+  return std::nullopt;
+}
+
+void Controller::Reject(Member& member, RejectUpdate rejection, Out& out) {
+  LearnerId learner = rejection.id.learner;
+  ++statistics_.rejected;
+  // What is wrong with its content is so whenever it is sent; nobody waits for that learner. A late
+  // one is expected to train again.
+  bool content = rejection.reason == RejectReason::kSchema ||
+                 rejection.reason == RejectReason::kGate ||
+                 rejection.reason == RejectReason::kForgedCounts;
+  if (content) protocol_->Refused(learner);
+  member.verdict = {rejection.id.sequence, false, rejection};
+  out.push_back(std::move(rejection));
+  if (protocol_->Owes(learner)) SendCommunityTo(learner, false, out);
+}
+
+void Controller::Accept(const UpdateReceived& event, Member& member, Out& out) {
+  member.verdict = {event.id.sequence, true, std::nullopt};
+  out.push_back(AcknowledgeUpdate{event.id});
+  protocol_->Received(event.id.learner);
+  if (Planted(PlantedBug::kStepsAtArrival)) ledger_.Committed(event.steps);
+  PendingUpdate pending;
+  pending.ordinal = next_ordinal_++;
+  pending.update = event;
+  pending.steps_at_base = ledger_.StepsAt(event.id.learner, event.base);
+  pending.evaluation = EvaluationRound(event.own_counts);
+  if (weighting_->NeedsEvaluation()) AskEvaluators(pending, out);
+  pending_.push_back(std::move(pending));
+}
+
+void Controller::AskEvaluators(PendingUpdate& pending, Out& out) {
+  for (const auto& [evaluator, member] : membership_.all()) {
+    bool asked = member.trains() && member.live() && evaluator != pending.update.id.learner &&
+                 member.validation_examples() > 0;
+    if (!asked) continue;
+    pending.evaluation.Ask(evaluator, member.incarnation(), member.declared.validation_counts);
+    out.push_back(RequestEvaluation{evaluator, member.incarnation(), pending.update.id,
+                                    pending.update.model});
+    ++statistics_.models_evaluated;
+    ++statistics_.models_exchanged;
+  }
+  StartTimerFor({TimerId::Kind::kEvaluation, pending.ordinal}, now_ + settings_.validation.deadline,
+                out);
+}
+
+Controller::PendingUpdate* Controller::FindPending(const UpdateId& id) {
+  auto found = std::find_if(pending_.begin(), pending_.end(),
+                            [&](const PendingUpdate& pending) { return pending.update.id == id; });
+  return found == pending_.end() ? nullptr : &*found;
+}
+
+void Controller::On(const CountsReceived& event, Out& out) {
+  if (phase_ == Phase::kFinished) return;
+  if (Heard(event.evaluator, event.incarnation, out) == nullptr) return;
+  PendingUpdate* pending = FindPending(event.update);
+  if (pending == nullptr || !pending->evaluation.Awaits(event.evaluator, event.incarnation)) return;
+  if (Result<void> answer = pending->evaluation.Answer(event.evaluator, event.counts); !answer) {
+    out.push_back(RefuseCounts{event.evaluator, event.update,
+                               answer.error().In(Text("evaluator ", event.evaluator)).message});
+  }
+}
+
+void Controller::On(const EvaluationFailed& event, Out& out) {
+  if (phase_ == Phase::kFinished) return;
+  if (Heard(event.evaluator, event.incarnation, out) == nullptr) return;
+  PendingUpdate* pending = FindPending(event.update);
+  if (pending != nullptr && pending->evaluation.Awaits(event.evaluator, event.incarnation)) {
+    pending->evaluation.Silent(event.evaluator);
+  }
+}
+
+// Hands updates to the protocol in arrival order: the first that is still under evaluation holds
+// the rest.
+void Controller::OfferWeighed() {
+  auto next = pending_.begin();
+  if (Planted(PlantedBug::kCommitOutOfOrder)) {
+    next = std::find_if(pending_.begin(), pending_.end(),
+                        [](const PendingUpdate& pending) { return pending.evaluation.complete(); });
+  }
+  if (next == pending_.end() || !next->evaluation.complete()) return;
+  PendingUpdate pending = std::move(*next);
+  pending_.erase(next);
+  timers_.erase({TimerId::Kind::kEvaluation, pending.ordinal});
+  protocol_->Offer(Weigh(std::move(pending)));
+}
+
+WeighedUpdate Controller::Weigh(PendingUpdate pending) const {
+  UpdateReceived& update = pending.update;
+  Evaluation evaluation = pending.evaluation.Gathered(settings_.validation.count_own);
+  std::optional<double> contribution =
+      weighting_->Weigh(*membership_.Find(update.id.learner), evaluation);
+  WeighedUpdate weighed;
+  weighed.id = update.id;
+  weighed.base = update.base;
+  weighed.steps = update.steps;
+  weighed.steps_at_base = pending.steps_at_base;
+  weighed.model = std::move(update.model);
+  weighed.cycle = std::move(update.cycle);
+  weighed.coverage = evaluation.coverage;
+  weighed.kept_previous = !contribution.has_value();
+  weighed.contribution =
+      contribution ? *contribution : protocol_->contribution(update.id.learner).value_or(0);
+  return weighed;
+}
+
+void Controller::CommitAll(Out& out) {
+  const bool synchronous = settings_.policy.protocol == ProtocolKind::kSynchronous;
+  for (;;) {
+    if (std::optional<StopReason> met = stop_.Met(statistics_.commits - statistics_.withdrawals,
+                                                  statistics_.requests, synchronous)) {
+      return Finish(*met, out);
+    }
+    size_t waiting = pending_.size();
+    OfferWeighed();
+    std::vector<Protocol::Failed> failed;
+    std::optional<Commit> commit = protocol_->TryCommit(
+        version_.Next(), weighting_->LargestContribution(membership_), membership_, failed);
+    for (const Protocol::Failed& each : failed) {
+      Member* member = membership_.Find(each.id.learner, each.id.incarnation);
+      RejectUpdate rejection{each.id, RejectReason::kStorage, each.error.message};
+      if (member != nullptr) {
+        Reject(*member, std::move(rejection), out);
+      } else {  // of an earlier life: acknowledged, so refused by name all the same
+        ++statistics_.rejected;
+        out.push_back(std::move(rejection));
+      }
+    }
+    if (commit) Record(*std::move(commit), out);
+    if (!commit && pending_.size() == waiting) return;
+  }
+}
+
+void Controller::Record(Commit commit, Out& out) {
+  bool reuse = Planted(PlantedBug::kVersionReuse) && !pending_.empty();
+  Version before = version_;
+  if (!reuse) version_ = version_.Next();
+  ++statistics_.commits;
+  CommunityCommitted note;
+  note.version = version_;
+  uint64_t steps = 0;
+  for (WeighedUpdate& update : commit.updates) {
+    ++statistics_.requests;
+    statistics_.models_exchanged += 2;
+    steps += update.steps;
+    note.updates.push_back(
+        {.id = update.id,
+         .contribution = update.contribution,
+         .coverage = update.coverage,
+         .kept_previous = update.kept_previous,
+         .steps = update.steps,
+         .staleness = ledger_.EffectiveStaleness(update.steps_at_base, update.steps),
+         .version_staleness = before.value() - update.base.value(),
+         .cycle = std::move(update.cycle)});
+    Member* member = membership_.Find(update.id.learner, update.id.incarnation);
+    if (member != nullptr && member->verdict.sequence == update.id.sequence) {
+      member->verdict.pending = false;
+    }
+  }
+  if (!Planted(PlantedBug::kStepsAtArrival)) ledger_.Committed(steps);
+  note.total_contribution = protocol_->total_contribution();
+  note.committed_steps = ledger_.committed_steps();
+  note.model = protocol_->Current();
+  out.push_back(std::move(note));
+  for (LearnerId learner : commit.receivers) {
+    const Member& member = *membership_.Find(learner);
+    // A new life has been given its model on joining, and is owed nothing for its predecessor's
+    // update.
+    bool same_life = commit.restart || member.incarnation() == commit.updates[0].id.incarnation;
+    if (member.live() && same_life) SendCommunityTo(learner, commit.restart, out);
+  }
+}
+
+void Controller::Withdraw(LearnerId learner, Out& out) {
+  Result<void> withdrawn = protocol_->Withdraw(learner);
+  if (!withdrawn) {
+    out.push_back(StateChanged{phase_, withdrawn.error().message});
+    return;
+  }
+  version_ = version_.Next();
+  ++statistics_.commits;
+  ++statistics_.withdrawals;
+  CommunityCommitted note;
+  note.version = version_;
+  note.withdrawn = learner;
+  note.total_contribution = protocol_->total_contribution();
+  note.committed_steps = ledger_.committed_steps();
+  note.model = protocol_->Current();
+  out.push_back(std::move(note));
+}
+
+}  // namespace metis::federation

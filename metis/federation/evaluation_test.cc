@@ -1,0 +1,114 @@
+#include "metis/federation/evaluation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "metis/federation/testing.h"
+
+namespace metis::federation {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+const LearnerId kAnna{1}, kBert{2}, kCleo{3};
+
+// Anna holds 10 validation examples, Bert 20, Cleo 30; the requester's own counts are 3 of 5 right.
+class EvaluationTest : public testing::Test {
+ protected:
+  EvaluationTest() {
+    round_.Ask(kAnna, kFirstLife, {4, 6});
+    round_.Ask(kBert, kFirstLife, {15, 5});
+    round_.Ask(kCleo, kSecondLife, {10, 20});
+  }
+  EvaluationRound round_{CountsOf({2, 3}, 3)};
+};
+
+TEST_F(EvaluationTest, PoolsWhatArrivesUntilNobodyIsAwaited) {
+  EXPECT_THAT(round_.awaited(), ElementsAre(kAnna, kBert, kCleo));
+  ASSERT_TRUE(round_.Answer(kBert, CountsOf({15, 5}, 18)).ok());
+  EXPECT_FALSE(round_.complete());
+  ASSERT_TRUE(round_.Answer(kAnna, CountsOf({4, 6}, 2)).ok());
+  ASSERT_TRUE(round_.Answer(kCleo, CountsOf({10, 20}, 7)).ok());
+  EXPECT_TRUE(round_.complete());
+  Evaluation others = round_.Gathered(false);
+  EXPECT_EQ(others.pooled.correct(), 27u);
+  EXPECT_EQ(others.pooled.total(), 60u);
+  EXPECT_EQ(others.coverage, 1);
+  Evaluation all = round_.Gathered(true);
+  EXPECT_EQ(all.pooled.correct(), 30u);
+  EXPECT_EQ(all.pooled.total(), 65u);
+}
+
+TEST_F(EvaluationTest, AwaitsAnEvaluatorInTheLifeThatWasAskedOnly) {
+  EXPECT_TRUE(round_.Awaits(kCleo, kSecondLife));
+  EXPECT_FALSE(round_.Awaits(kCleo, kFirstLife));
+  EXPECT_FALSE(round_.Awaits(LearnerId(9), kFirstLife));
+  ASSERT_TRUE(round_.Answer(kCleo, CountsOf({10, 20}, 7)).ok());
+  EXPECT_FALSE(round_.Awaits(kCleo, kSecondLife));
+}
+
+TEST_F(EvaluationTest, CoverageCountsExamplesNotHeads) {
+  ASSERT_TRUE(round_.Answer(kCleo, CountsOf({10, 20}, 7)).ok());
+  round_.Silent(kAnna);
+  round_.Silent(kBert);
+  EXPECT_TRUE(round_.complete());
+  EXPECT_EQ(round_.Gathered(true).coverage, 0.5);
+}
+
+TEST_F(EvaluationTest, AForgedAnswerIsRefusedAndNoLongerAwaited) {
+  Result<void> answer = round_.Answer(kBert, CountsOf({15, 6}, 18));
+  ASSERT_FALSE(answer.ok());
+  EXPECT_THAT(answer.error().message, HasSubstr("class 1"));
+  EXPECT_THAT(round_.awaited(), ElementsAre(kAnna, kCleo));
+  EXPECT_EQ(round_.Gathered(false).pooled.total(), 0u);
+  round_.Close();
+  EXPECT_EQ(round_.Gathered(false).coverage, 0);
+}
+
+TEST_F(EvaluationTest, WhoeverIsGoneCountsOnlyIfItHasAnswered) {
+  ASSERT_TRUE(round_.Answer(kAnna, CountsOf({4, 6}, 2)).ok());
+  round_.Gone(kAnna);
+  round_.Gone(kCleo);
+  EXPECT_THAT(round_.awaited(), ElementsAre(kBert));
+  round_.Silent(kBert);
+  EXPECT_DOUBLE_EQ(round_.Gathered(false).coverage, 10.0 / 30);
+}
+
+TEST_F(EvaluationTest, AfterTheDeadlineAnswersComeTooLate) {
+  ASSERT_TRUE(round_.Answer(kAnna, CountsOf({4, 6}, 2)).ok());
+  round_.Close();
+  EXPECT_TRUE(round_.complete());
+  EXPECT_THAT(round_.awaited(), IsEmpty());
+  EXPECT_FALSE(round_.Awaits(kBert, kFirstLife));
+  EXPECT_DOUBLE_EQ(round_.Gathered(false).coverage, 10.0 / 60);
+}
+
+TEST(EvaluationRound, WhereNobodyCouldBeAskedTheOwnCountsAreAllThereIs) {
+  EvaluationRound round(CountsOf({2, 3}, 3));
+  EXPECT_TRUE(round.complete());
+  EXPECT_EQ(round.Gathered(true).coverage, 1);
+  EXPECT_EQ(round.Gathered(true).pooled.total(), 5u);
+  EXPECT_EQ(round.Gathered(false).pooled.total(), 0u);
+}
+
+TEST(CheckRowSums, RefusesOtherClassesAndOtherSums) {
+  EXPECT_TRUE(CheckRowSums(CountsOf({4, 6}, 2), {4, 6}).ok());
+  EXPECT_TRUE(CheckRowSums(ConfusionCounts(), {}).ok());
+  EXPECT_FALSE(CheckRowSums(ConfusionCounts(), {4, 6}).ok());
+  EXPECT_FALSE(CheckRowSums(CountsOf({4, 6}, 2), {4, 6, 0}).ok());
+  EXPECT_FALSE(CheckRowSums(CountsOf({4, 6}, 2), {6, 4}).ok());
+  EXPECT_FALSE(CheckRowSums(CountsOf({4, 5}, 2), {4, 6}).ok());
+}
+
+TEST(CheckRowSums, CellsThatWrapAroundToTheRightSumAreForged) {
+  ConfusionCounts counts(2);
+  counts.Count(0, 0, UINT64_MAX);
+  counts.Count(0, 1, 5);  // wraps to 4
+  counts.Count(1, 1, 6);
+  EXPECT_FALSE(CheckRowSums(counts, {4, 6}).ok());
+}
+
+}  // namespace
+}  // namespace metis::federation

@@ -1,0 +1,33 @@
+// Where the latest model of every learner is kept: in memory here, on disk or spilled to it
+// elsewhere. One Community owns the use of a store; not thread-safe.
+#pragma once
+
+#include <map>
+
+#include "metis/core/ids.h"
+#include "metis/core/model.h"
+#include "metis/core/result.h"
+
+namespace metis::federation {
+
+class ModelStore {
+ public:
+  virtual ~ModelStore() = default;
+
+  // Replaces the learner's model. On an error the old one is still there.
+  virtual Result<void> Put(LearnerId learner, ModelPtr model) = 0;
+  virtual Result<ModelPtr> Get(LearnerId learner) const = 0;
+  virtual void Erase(LearnerId learner) = 0;
+};
+
+class MemoryModelStore final : public ModelStore {
+ public:
+  Result<void> Put(LearnerId learner, ModelPtr model) override;
+  Result<ModelPtr> Get(LearnerId learner) const override;
+  void Erase(LearnerId learner) override;
+
+ private:
+  std::map<LearnerId, ModelPtr> models_;
+};
+
+}  // namespace metis::federation

@@ -1,0 +1,32 @@
+#include "metis/federation/stop.h"
+
+namespace metis::federation {
+
+bool StopCriteria::Tested(Version version, double accuracy, ModelPtr model) {
+  ++tests_;
+  latest_accuracy_ = accuracy;
+  bool best = best_model_ == nullptr || accuracy > best_accuracy_;
+  if (best) {
+    best_accuracy_ = accuracy;
+    best_version_ = version;
+    best_model_ = std::move(model);
+    tests_since_best_ = 0;
+  } else {
+    ++tests_since_best_;
+  }
+  return best;
+}
+
+std::optional<StopReason> StopCriteria::Met(uint64_t commits, uint64_t requests,
+                                            bool synchronous) const {
+  if (synchronous && settings_.rounds && commits >= *settings_.rounds) return StopReason::kRounds;
+  if (settings_.requests && requests >= *settings_.requests) return StopReason::kRequests;
+  if (tests_ == 0) return std::nullopt;
+  if (settings_.target_accuracy && best_accuracy_ >= *settings_.target_accuracy) {
+    return StopReason::kTargetAccuracy;
+  }
+  if (settings_.patience && tests_since_best_ >= *settings_.patience) return StopReason::kPatience;
+  return std::nullopt;
+}
+
+}  // namespace metis::federation

@@ -1,0 +1,188 @@
+// Coming and going during a round: arrivals, new lives, returns, withdrawals.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "metis/federation/testing.h"
+
+namespace metis::federation {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+Settings StartingWith(uint32_t learners, LateUpdates late = LateUpdates::kRefuse) {
+  Settings settings = SettingsFor("sync-fedavg", learners);
+  settings.sync.late_updates = late;
+  return settings;
+}
+
+TEST(SyncRounds, ALearnerThatArrivesTakesPartInTheRound) {
+  Harness h(StartingWith(2));
+  h.JoinAll();
+  h.Update(0, 1, 1);
+  h.Join(5);
+  EXPECT_EQ(h.One<SendCommunity>().version, Version(0));
+  EXPECT_FALSE(h.One<SendCommunity>().restart);
+  h.Update(1, 1, 2);
+  EXPECT_EQ(h.Count<CommunityCommitted>(), 0u);
+  h.Update(5, 1, 3);
+  EXPECT_EQ(h.One<CommunityCommitted>().updates.size(), 3u);
+}
+
+TEST(SyncRounds, ANewLifeDuringItsTrainingStartsTheRoundAgain) {
+  Harness h(StartingWith(2));
+  h.JoinAll();
+  UpdateReceived of_old_life = h.Updating(1, 1, 77);
+  h.Update(0, 1, 1);
+  h.Join(1, kSecondLife);
+  EXPECT_EQ(h.One<SendCommunity>().incarnation, kSecondLife);
+  h.Send(of_old_life);
+  EXPECT_EQ(h.One<RejectUpdate>().reason, RejectReason::kStaleIncarnation);
+  EXPECT_EQ(h.Count<CommunityCommitted>(), 0u);
+  h.Update(1, 1, 2);
+  EXPECT_EQ(h.One<CommunityCommitted>().updates.size(), 2u);
+}
+
+TEST(SyncRounds, ANewLifeAfterItsReportWaitsForTheNextRound) {
+  Harness h(StartingWith(2));
+  h.JoinAll();
+  h.Update(1, 1, 2);
+  h.Join(1, kSecondLife);
+  EXPECT_EQ(h.Count<SendCommunity>(), 0u);
+  h.Ask(1, 0);
+  EXPECT_EQ(h.Count<SendCommunity>(), 0u);
+  h.Update(0, 1, 1);
+  EXPECT_EQ(h.One<CommunityCommitted>().updates.size(), 2u);
+  ASSERT_THAT(h.Receivers(), ElementsAre(0, 1));
+  SendCommunity to_new_life = h.All<SendCommunity>()[1];
+  EXPECT_EQ(to_new_life.incarnation, kSecondLife);
+  EXPECT_EQ(to_new_life.answers, Sequence(0));
+}
+
+// The scale of contributions must cover what was reported, not only what is declared now.
+TEST(SyncRounds, ANewLifeWithFewerExamplesDoesNotSpoilTheRound) {
+  Harness h(StartingWith(2));
+  LearnerJoined large = h.Joining(0);
+  large.training_examples = 5000;
+  h.Send(large);
+  h.Join(1);
+  h.Update(0, 1, 1);
+  LearnerJoined small = h.Joining(0, kSecondLife);
+  small.training_examples = 7;
+  h.Send(small);
+  h.Update(1, 1, 2);
+  EXPECT_THAT(h.All<RejectUpdate>(), IsEmpty());
+  auto note = h.One<CommunityCommitted>();
+  EXPECT_EQ(note.total_contribution, 5000 + 47);
+}
+
+TEST(SyncRounds, ARefusedLearnerIsTakenBackInANewLife) {
+  Harness h(StartingWith(3));
+  h.JoinAll();
+  h.Update(1, 1, 1e30f);
+  h.Join(1, kSecondLife);
+  EXPECT_EQ(h.Receivers(), std::vector<uint32_t>{1});
+  h.Update(0, 1, 1);
+  h.Update(2, 1, 2);
+  EXPECT_EQ(h.Count<CommunityCommitted>(), 0u);
+  h.Update(1, 1, 3);
+  EXPECT_EQ(h.One<CommunityCommitted>().updates.size(), 3u);
+}
+
+TEST(SyncRounds, ALearnerBackInTheSameRoundGoesOnTraining) {
+  Harness h(StartingWith(2));
+  h.JoinAll();
+  h.Lose(1);
+  h.Return(1);
+  EXPECT_EQ(h.Count<SendCommunity>(), 0u);
+  h.Update(0, 1, 1);
+  EXPECT_EQ(h.Count<CommunityCommitted>(), 0u);  // it is waited for again
+  h.Update(1, 1, 2);
+  EXPECT_EQ(h.One<CommunityCommitted>().updates.size(), 2u);
+}
+
+TEST(SyncRounds, ALearnerBackInALaterRoundRestartsFromItsModel) {
+  Harness h(StartingWith(2));
+  h.JoinAll();
+  h.Lose(1);
+  h.Update(0, 1, 1);
+  h.Return(1);
+  auto sent = h.One<SendCommunity>();
+  EXPECT_TRUE(sent.restart);
+  EXPECT_EQ(sent.version, Version(1));
+}
+
+TEST(SyncRounds, ALearnerBackInALaterRoundIsLeftToFinishWhereLateUpdatesAreKept) {
+  Harness h(StartingWith(2, LateUpdates::kKeep));
+  h.JoinAll();
+  UpdateReceived late = h.Updating(1, 1, 5);
+  h.Lose(1);
+  h.Update(0, 1, 1);
+  h.Return(1);
+  EXPECT_EQ(h.Count<SendCommunity>(), 0u);
+  h.Update(0, 2, 1);
+  EXPECT_EQ(h.Count<CommunityCommitted>(), 0u);
+  h.Send(late);
+  EXPECT_EQ(h.One<CommunityCommitted>().updates.size(), 2u);
+}
+
+TEST(SyncRounds, AnUpdateBringsALostLearnerBack) {
+  Harness h(StartingWith(3));
+  h.JoinAll();
+  h.Lose(1);
+  h.Update(1, 1, 2);
+  EXPECT_EQ(h.Count<AcknowledgeUpdate>(), 1u);
+  EXPECT_TRUE(std::as_const(h.controller()).membership().Find(LearnerId(1))->live());
+  h.Update(0, 1, 1);
+  h.Update(2, 1, 1);
+  EXPECT_EQ(h.One<CommunityCommitted>().updates.size(), 3u);
+}
+
+TEST(SyncRounds, ALearnerWhoseModelGotLostAsksAgain) {
+  Harness h(StartingWith(2));
+  h.JoinAll();
+  h.Update(0, 1, 1);
+  h.Ask(0, 1);
+  EXPECT_EQ(h.Count<SendCommunity>(), 0u);  // its round is not over
+  h.Update(1, 1, 2);
+  h.Ask(0, 1);
+  EXPECT_EQ(h.One<SendCommunity>().answers, Sequence(1));
+  EXPECT_EQ(h.One<SendCommunity>().version, Version(1));
+}
+
+TEST(SyncRounds, AWithdrawalIsNoRound) {
+  Settings settings = StartingWith(2);
+  settings.stop.rounds = 2;
+  Harness h(settings);
+  h.JoinAll();
+  h.Update(0, 1, 1);
+  h.Update(1, 1, 2);
+  h.Command(OperatorCommand::Kind::kWithdraw, 1);
+  EXPECT_EQ(h.One<CommunityCommitted>().withdrawn, LearnerId(1));
+  EXPECT_EQ(Values(h.controller().community()), Values(h.models().From(1)));
+  EXPECT_EQ(h.controller().phase(), Phase::kRunning);
+  h.Update(0, 2, 1);
+  h.Update(1, 2, 2);
+  EXPECT_EQ(h.One<Finished>().reason, StopReason::kRounds);
+  EXPECT_EQ(h.One<Finished>().version, Version(3));
+}
+
+TEST(SyncRounds, QuorumPausesAndTheRoundClosesWhenItIsBack) {
+  Settings settings = StartingWith(3);
+  settings.membership.quorum = 2;
+  Harness h(settings);
+  h.JoinAll();
+  h.Update(0, 1, 1);
+  h.Lose(0);
+  h.Lose(1);
+  EXPECT_EQ(h.One<StateChanged>().phase, Phase::kPaused);
+  h.Update(2, 1, 2);
+  EXPECT_EQ(h.Count<AcknowledgeUpdate>(), 1u);  // taken, though not committed yet
+  EXPECT_EQ(h.Count<CommunityCommitted>(), 0u);
+  h.Return(0);
+  EXPECT_EQ(h.One<StateChanged>().phase, Phase::kRunning);
+  EXPECT_EQ(h.One<CommunityCommitted>().updates.size(), 2u);
+}
+
+}  // namespace
+}  // namespace metis::federation

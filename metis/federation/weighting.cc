@@ -1,0 +1,51 @@
+#include "metis/federation/weighting.h"
+
+#include "metis/core/check.h"
+
+namespace metis::federation {
+namespace {
+
+class TrainingExamples final : public Weighting {
+ public:
+  bool NeedsEvaluation() const override { return false; }
+
+  std::optional<double> Weigh(const Member& learner, const Evaluation&) const override {
+    return static_cast<double>(learner.declared.training_examples);
+  }
+
+  double LargestContribution(const Membership& membership) const override {
+    return static_cast<double>(membership.largest_training_set());
+  }
+};
+
+class DistributedValidation final : public Weighting {
+ public:
+  explicit DistributedValidation(const ValidationSettings& settings) : settings_(settings) {}
+
+  bool NeedsEvaluation() const override { return true; }
+
+  std::optional<double> Weigh(const Member&, const Evaluation& evaluation) const override {
+    if (evaluation.coverage < settings_.min_coverage) return std::nullopt;
+    if (evaluation.pooled.total() == 0) return std::nullopt;
+    return Evaluate(settings_.metric, evaluation.pooled);
+  }
+
+  double LargestContribution(const Membership&) const override { return 1; }
+
+ private:
+  ValidationSettings settings_;
+};
+
+}  // namespace
+
+std::unique_ptr<Weighting> MakeWeighting(WeightingKind kind, const ValidationSettings& validation) {
+  switch (kind) {
+    case WeightingKind::kTrainingExamples:
+      return std::make_unique<TrainingExamples>();
+    case WeightingKind::kValidation:
+      return std::make_unique<DistributedValidation>(validation);
+  }
+  METIS_CHECK(false);
+}
+
+}  // namespace metis::federation

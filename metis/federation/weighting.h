@@ -1,0 +1,34 @@
+// Where a learner's contribution p_k comes from. A new scheme is one class and one line in
+// MakeWeighting(). Stateless; owned by one Controller.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "metis/federation/evaluation.h"
+#include "metis/federation/membership.h"
+#include "metis/federation/settings.h"
+
+namespace metis::federation {
+
+class Weighting {
+ public:
+  virtual ~Weighting() = default;
+
+  // Must the candidate be sent to the other learners' evaluators first?
+  virtual bool NeedsEvaluation() const = 0;
+
+  // p_k, at most LargestContribution(); empty: what was gathered says too little, keep the previous
+  // one.
+  virtual std::optional<double> Weigh(const Member& learner,
+                                      const Evaluation& evaluation) const = 0;
+
+  virtual double LargestContribution(const Membership& membership) const = 0;
+};
+
+// FedAvg: p_k is the number of training examples.
+// DVW: p_k is a metric of the pooled confusion counts, if they cover enough of the validation
+// examples.
+std::unique_ptr<Weighting> MakeWeighting(WeightingKind kind, const ValidationSettings& validation);
+
+}  // namespace metis::federation

@@ -1,0 +1,19 @@
+// How a learner trains locally. The same at every learner of a federation.
+#pragma once
+
+#include <cstdint>
+
+namespace metis::learner {
+
+struct TrainingSettings {
+  double learning_rate = 0.05;  // eta > 0
+  double momentum = 0.75;       // [0, 1)
+  double proximal = 0;          // mu >= 0 of mu/2 |w - w_received|^2 (FedProx, FedAsync)
+  uint32_t batch_size = 100;
+  bool keep_momentum = false;         // true: momentum survives a received model
+  double validation_fraction = 0.05;  // reserved where the policy needs a validation set, (0, 0.5]
+
+  friend bool operator==(const TrainingSettings&, const TrainingSettings&) = default;
+};
+
+}  // namespace metis::learner

@@ -1,0 +1,102 @@
+// A run directory (docs/run-directory.md): everything that happened in one federation, as files.
+//
+//   config.toml     the resolved settings, seed included
+//   schema.json     names and shapes of the model's tensors
+//   models.f32      the initial model, then the model of every update received, as raw float32
+//   events.jsonl    every event the controller handled and every note it made, a line each
+//   summary.json    what the run came to, written at its end
+//
+// The writer appends as the run goes; a reader of a run that was cut off finds all whole lines.
+#pragma once
+
+#include <cstdint>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <variant>
+
+#include "metis/core/model.h"
+#include "metis/core/result.h"
+#include "metis/drivers/recorder.h"
+#include "metis/report/json_archive.h"
+#include "metis/report/summary.h"
+
+namespace metis::report {
+
+inline constexpr const char* kConfigFile = "config.toml";
+inline constexpr const char* kSchemaFile = "schema.json";
+inline constexpr const char* kModelsFile = "models.f32";
+inline constexpr const char* kEventsFile = "events.jsonl";
+inline constexpr const char* kSummaryFile = "summary.json";
+
+// Writes a run directory. Not thread-safe. A full disk is noticed at Finish(), never ignored.
+class RunWriter final : public drivers::Recorder {
+ public:
+  // Creates the directory. One that exists is refused, unless `replace` is set and it holds a run:
+  // then its files are overwritten.
+  static Result<std::unique_ptr<RunWriter>> Create(const std::string& directory,
+                                                   const std::string& config_toml,
+                                                   const ModelPtr& initial, bool replace);
+
+  void Event(Instant now, const federation::Event& event) override;
+  void Action(Instant now, const federation::Action& action) override;
+
+  const SummaryBuilder& summary() const { return summary_; }
+
+  // Writes the summary and makes sure that all of it is on the disk.
+  Result<void> Finish(const RunFacts& facts, const federation::Controller& controller);
+
+ private:
+  explicit RunWriter(std::string directory) : directory_(std::move(directory)) {}
+  uint64_t AppendModel(const Model& model);
+
+  const std::string directory_;
+  std::ofstream events_;
+  std::ofstream models_;
+  uint64_t models_written_ = 0;
+  SummaryBuilder summary_;
+};
+
+// The line of a note, without its time; empty for an action that is none.
+Json NoteLine(const federation::Action& action);
+
+// Reads a run directory line by line. Errors name file and line.
+class RunReader {
+ public:
+  static Result<std::unique_ptr<RunReader>> Open(const std::string& directory);
+
+  const std::string& config_toml() const { return config_toml_; }
+  ModelPool& pool() { return *pool_; }
+  const ModelPtr& initial() const { return initial_; }
+  // Null where the run was cut off before its end.
+  const Json& summary() const { return summary_; }
+
+  struct Note {
+    Json line;  // as NoteLine() makes it
+  };
+  struct End {};
+  using Content = std::variant<End, federation::Event, Note>;
+  struct Line {
+    Instant time;
+    Content content;
+  };
+  Result<Line> Next();
+  uint64_t line_number() const { return line_number_; }
+
+ private:
+  explicit RunReader(std::string directory) : directory_(std::move(directory)) {}
+  Result<void> ReadSchemaAndInitial();
+  Result<ModelPtr> ReadModel(uint64_t record);
+  Result<Line> Parse(const std::string& text);
+
+  const std::string directory_;
+  std::string config_toml_;
+  std::unique_ptr<ModelPool> pool_;
+  ModelPtr initial_;
+  Json summary_;
+  std::ifstream events_;
+  std::ifstream models_;
+  uint64_t line_number_ = 0;
+};
+
+}  // namespace metis::report

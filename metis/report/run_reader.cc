@@ -1,0 +1,170 @@
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <sstream>
+
+#include "metis/core/fingerprint.h"
+#include "metis/core/text.h"
+#include "metis/report/run_directory.h"
+
+namespace metis::report {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+Result<std::string> ReadFile(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return NotFound(Text("cannot read ", path.string(), ": ", std::strerror(errno)));
+  std::ostringstream text;
+  text << file.rdbuf();
+  return std::move(text).str();
+}
+
+Result<Json> ReadJson(const fs::path& path) {
+  Result<std::string> text = ReadFile(path);
+  if (!text) return text.error();
+  Json json = Json::parse(*text, nullptr, false);
+  if (json.is_discarded()) return Invalid(Text(path.string(), " is no JSON: is it cut off?"));
+  return json;
+}
+
+// Builds the alternative of Event whose name this is.
+template <size_t I = 0>
+Result<federation::Event> ReadEvent(std::string_view name, const Json& line,
+                                    const JsonReader::FindModel& find_model) {
+  if constexpr (I == std::variant_size_v<federation::Event>) {
+    return Invalid(Text("unknown event \"", name, "\""));
+  } else {
+    if (federation::kEventNames[I] != name) return ReadEvent<I + 1>(name, line, find_model);
+    std::variant_alternative_t<I, federation::Event> event;
+    JsonReader reader(line, find_model);
+    Fields(reader, event);
+    if (Result<void> read = reader.Finish(); !read) return read.error();
+    return federation::Event(std::move(event));
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<RunReader>> RunReader::Open(const std::string& directory) {
+  std::error_code error;
+  fs::path root(directory);
+  if (!fs::exists(root, error)) return NotFound(Text(directory, " does not exist"));
+  if (!fs::exists(root / kEventsFile, error)) {
+    return NotFound(Text(directory, " is no run directory: it has no ", kEventsFile));
+  }
+  std::unique_ptr<RunReader> reader(new RunReader(directory));
+  Result<std::string> config = ReadFile(root / kConfigFile);
+  if (!config) return config.error();
+  reader->config_toml_ = *std::move(config);
+  if (fs::exists(root / kSummaryFile, error)) {
+    Result<Json> summary = ReadJson(root / kSummaryFile);
+    if (!summary) return summary.error();
+    reader->summary_ = *std::move(summary);
+  }
+  reader->events_.open(root / kEventsFile, std::ios::binary);
+  if (!reader->events_) {
+    return Unavailable(
+        Text("cannot read ", (root / kEventsFile).string(), ": ", std::strerror(errno)));
+  }
+  reader->models_.open(root / kModelsFile, std::ios::binary);
+  if (!reader->models_) {
+    return Unavailable(
+        Text("cannot read ", (root / kModelsFile).string(), ": ", std::strerror(errno)));
+  }
+  if (Result<void> read = reader->ReadSchemaAndInitial(); !read) return read.error();
+  return reader;
+}
+
+Result<void> RunReader::ReadSchemaAndInitial() {
+  fs::path path = fs::path(directory_) / kSchemaFile;
+  Result<Json> json = ReadJson(path);
+  if (!json) return json.error();
+  std::vector<TensorSpec> tensors;
+  const Json& listed = json->is_object() ? json->value("tensors", Json::array()) : Json();
+  for (const Json& tensor : listed) {
+    if (!tensor.is_object() || !tensor.contains("name") || !tensor["name"].is_string() ||
+        !tensor.contains("shape") || !tensor["shape"].is_array()) {
+      return Invalid(Text(path.string(), ": a tensor needs a name and a shape"));
+    }
+    TensorSpec spec{tensor["name"].get<std::string>(), {}};
+    for (const Json& dimension : tensor["shape"]) {
+      if (!dimension.is_number_unsigned()) {
+        return Invalid(Text(path.string(), ": tensor \"", spec.name, "\" has no valid shape"));
+      }
+      spec.shape.push_back(dimension.get<uint64_t>());
+    }
+    tensors.push_back(std::move(spec));
+  }
+  Result<SchemaPtr> schema = ModelSchema::Create(std::move(tensors));
+  if (!schema) return schema.error().In(path.string());
+  pool_ = std::make_unique<ModelPool>(*schema);
+  Result<ModelPtr> initial = ReadModel(0);
+  if (!initial) return initial.error();
+  if (json->value("initial_fingerprint", "") != Hex((*initial)->Fingerprint())) {
+    return Invalid(Text("the initial model, record 0 of ", kModelsFile,
+                        ", is damaged: it has another fingerprint than ", path.string(), " says"));
+  }
+  initial_ = *std::move(initial);
+  return {};
+}
+
+Result<ModelPtr> RunReader::ReadModel(uint64_t record) {
+  ModelDraft draft = pool_->Draft();
+  std::span<std::byte> bytes = std::as_writable_bytes(draft.parameters());
+  models_.clear();
+  models_.seekg(static_cast<std::streamoff>(record * bytes.size()));
+  models_.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  if (!models_) {
+    return Invalid(Text((fs::path(directory_) / kModelsFile).string(), " has no whole record ",
+                        record, ": is it cut off?"));
+  }
+  return std::move(draft).Seal();
+}
+
+Result<RunReader::Line> RunReader::Parse(const std::string& text) {
+  Json json = Json::parse(text, nullptr, false);
+  if (json.is_discarded() || !json.is_object()) return Invalid("no JSON object: is it cut off?");
+  auto time = json.find("t_ns");
+  if (time == json.end() || !time->is_number_integer()) return Invalid("\"t_ns\" is missing");
+  Line line;
+  line.time = Instant::FromNanoseconds(time->get<int64_t>());
+  if (json.contains("note")) {
+    json.erase("t_ns");
+    line.content = Note{std::move(json)};
+    return line;
+  }
+  JsonReader::FindModel find = [this](const Json& reference) -> Result<ModelPtr> {
+    if (!reference.is_object() || !reference.contains("record") ||
+        !reference["record"].is_number_unsigned()) {
+      return Invalid("names no record of a model");
+    }
+    Result<ModelPtr> model = ReadModel(reference["record"].get<uint64_t>());
+    if (model && reference.value("fingerprint", "") != Hex((*model)->Fingerprint())) {
+      return Invalid(Text("is damaged: record ", reference["record"].get<uint64_t>(), " of ",
+                          kModelsFile, " has another fingerprint"));
+    }
+    return model;
+  };
+  auto name = json.find("event");
+  if (name == json.end() || !name->is_string()) return Invalid("neither an event nor a note");
+  Result<federation::Event> event = ReadEvent(name->get<std::string>(), json, find);
+  if (!event) return event.error();
+  line.content = *std::move(event);
+  return line;
+}
+
+Result<RunReader::Line> RunReader::Next() {
+  std::string text;
+  if (!std::getline(events_, text)) return Line{};
+  if (events_.eof()) return Line{};  // no end of line: the run was cut off while it wrote this one
+  ++line_number_;
+  Result<Line> line = Parse(text);
+  if (!line) {
+    return line.error().In(Text((fs::path(directory_) / kEventsFile).string(), ":", line_number_));
+  }
+  return line;
+}
+
+}  // namespace metis::report

@@ -1,0 +1,161 @@
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "metis/core/fingerprint.h"
+#include "metis/core/text.h"
+#include "metis/report/run_directory.h"
+
+namespace metis::report {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// In notes a model is its fingerprint: enough to see that a replay made the same one.
+Json NameByFingerprint(const ModelPtr& model) {
+  return model ? Json(Hex(model->Fingerprint())) : Json(nullptr);
+}
+
+Result<void> WriteFile(const fs::path& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.flush();
+  if (!file) return Unavailable(Text("cannot write ", path.string(), ": ", std::strerror(errno)));
+  return {};
+}
+
+Json SchemaJson(const Model& initial) {
+  const ModelSchema& schema = *initial.schema();
+  Json tensors = Json::array();
+  for (const TensorSpec& tensor : schema.tensors()) {
+    tensors.push_back({{"name", tensor.name}, {"shape", tensor.shape}});
+  }
+  return {{"tensors", std::move(tensors)},
+          {"parameters", schema.parameters()},
+          {"hash", Hex(schema.hash())},
+          {"initial_fingerprint", Hex(initial.Fingerprint())}};
+}
+
+Result<void> MakeDirectory(const std::string& directory, bool replace) {
+  std::error_code error;
+  if (directory.empty()) return Invalid("--out is empty: name a directory for the run");
+  if (fs::exists(directory, error) && !fs::is_directory(directory, error)) {
+    return Invalid(Text(directory, " is a file: --out needs a directory for the run"));
+  }
+  if (fs::exists(directory, error)) {
+    bool run = fs::exists(fs::path(directory) / kEventsFile, error);
+    bool empty = fs::is_empty(directory, error);
+    if (!empty && !(run && replace)) {
+      return Invalid(Text(directory, run ? " already holds a run" : " holds other files",
+                          ": choose another --out", run ? ", or --force to replace it" : ""));
+    }
+  }
+  fs::create_directories(directory, error);
+  if (error) return Unavailable(Text("cannot make ", directory, ": ", error.message()));
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<RunWriter>> RunWriter::Create(const std::string& directory,
+                                                     const std::string& config_toml,
+                                                     const ModelPtr& initial, bool replace) {
+  if (Result<void> made = MakeDirectory(directory, replace); !made) return made.error();
+  fs::path root(directory);
+  if (Result<void> wrote = WriteFile(root / kConfigFile, config_toml); !wrote) return wrote.error();
+  std::string schema = SchemaJson(*initial).dump(2) + "\n";
+  if (Result<void> wrote = WriteFile(root / kSchemaFile, schema); !wrote) return wrote.error();
+  std::unique_ptr<RunWriter> writer(new RunWriter(directory));
+  writer->events_.open(root / kEventsFile, std::ios::binary | std::ios::trunc);
+  writer->models_.open(root / kModelsFile, std::ios::binary | std::ios::trunc);
+  writer->AppendModel(*initial);
+  if (!writer->events_ || !writer->models_) {
+    return Unavailable(Text("cannot write in ", directory, ": ", std::strerror(errno)));
+  }
+  std::error_code absent;
+  fs::remove(root / kSummaryFile, absent);  // of the run that is replaced
+  return writer;
+}
+
+uint64_t RunWriter::AppendModel(const Model& model) {
+  std::span<const std::byte> bytes = model.bytes();
+  models_.write(reinterpret_cast<const char*>(bytes.data()),
+                static_cast<std::streamsize>(bytes.size()));
+  models_.flush();  // before the line that refers to it: a killed run's lines have their models
+  return models_written_++;
+}
+
+void RunWriter::Event(Instant now, const federation::Event& event) {
+  summary_.Event(now, event);
+  JsonWriter::ModelName name = [this](const ModelPtr& model) -> Json {
+    return {{"record", AppendModel(*model)}, {"fingerprint", Hex(model->Fingerprint())}};
+  };
+  JsonWriter fields(name);
+  std::visit(
+      [&](const auto& content) {
+        using T = std::decay_t<decltype(content)>;
+        Fields(fields, const_cast<T&>(content));
+      },
+      event);
+  Json line;
+  line["t_ns"] = now.nanoseconds();
+  line["event"] = std::string(federation::kEventNames[event.index()]);
+  line.update(std::move(fields).Take());
+  events_ << line.dump() << '\n';
+}
+
+void RunWriter::Action(Instant now, const federation::Action& action) {
+  summary_.Action(now, action);
+  Json note = NoteLine(action);
+  if (note.is_null()) return;
+  Json line;
+  line["t_ns"] = now.nanoseconds();
+  line.update(note);
+  events_ << line.dump() << '\n';
+}
+
+Json NoteLine(const federation::Action& action) {
+  static const JsonWriter::ModelName kName = NameByFingerprint;
+  auto described = [](const char* word, const auto& note) {
+    using T = std::decay_t<decltype(note)>;
+    JsonWriter fields(kName);
+    Fields(fields, const_cast<T&>(note));
+    Json line;
+    line["note"] = word;
+    line.update(std::move(fields).Take());
+    return line;
+  };
+  if (const auto* note = std::get_if<federation::CommunityCommitted>(&action)) {
+    return described("committed", *note);
+  }
+  if (const auto* note = std::get_if<federation::RejectUpdate>(&action)) {
+    return described("rejected", *note);
+  }
+  if (const auto* note = std::get_if<federation::RefuseJoin>(&action)) {
+    return described("join-refused", *note);
+  }
+  if (const auto* note = std::get_if<federation::RefuseCounts>(&action)) {
+    return described("counts-refused", *note);
+  }
+  if (const auto* note = std::get_if<federation::StateChanged>(&action)) {
+    return described("state", *note);
+  }
+  if (const auto* note = std::get_if<federation::Finished>(&action)) {
+    return described("finished", *note);
+  }
+  return nullptr;
+}
+
+Result<void> RunWriter::Finish(const RunFacts& facts, const federation::Controller& controller) {
+  events_.flush();
+  models_.flush();
+  if (!events_ || !models_) {
+    return Unavailable(
+        Text("the record in ", directory_, " is incomplete: ", std::strerror(errno)));
+  }
+  std::string summary = FormatSummary(facts, controller, summary_).dump(2) + "\n";
+  return WriteFile(fs::path(directory_) / kSummaryFile, summary);
+}
+
+}  // namespace metis::report

@@ -1,0 +1,114 @@
+#include "metis/report/summary.h"
+
+#include <numeric>
+
+#include "metis/core/fingerprint.h"
+#include "metis/federation/validation_cycle.h"
+
+namespace metis::report {
+
+using federation::Controller;
+
+namespace {
+
+template <typename Enum>
+std::string NameOf(Enum value) {
+  return std::string(EnumNames(value)[static_cast<size_t>(value)]);
+}
+
+Json LearnerJson(LearnerId id, const LearnerSummary& learner) {
+  Json json;
+  json["learner"] = id.value();
+  json["name"] = learner.name;
+  json["group"] = learner.group;
+  json["training_examples"] = learner.training_examples;
+  json["validation_examples"] = learner.validation_examples;
+  json["updates"] = learner.updates;
+  json["rejected"] = learner.rejected;
+  json["epochs"] = learner.epochs;
+  json["contribution"] = learner.contribution;
+  json["median_staleness"] =
+      learner.staleness.empty() ? Json(nullptr) : Json(federation::Median(learner.staleness));
+  json["cycles_ended_by"] = learner.reasons;
+  return json;
+}
+
+}  // namespace
+
+void SummaryBuilder::Event(Instant now, const federation::Event& event) {
+  if (const auto* joined = std::get_if<federation::LearnerJoined>(&event)) {
+    if (joined->role != federation::Role::kLearner) return;
+    LearnerSummary& learner = learners_[joined->learner];
+    learner.name = joined->name;
+    learner.group = joined->group;
+    learner.training_examples = joined->training_examples;
+    learner.validation_examples = std::accumulate(joined->validation_counts.begin(),
+                                                  joined->validation_counts.end(), uint64_t{0});
+  } else if (const auto* tested = std::get_if<federation::CommunityTested>(&event)) {
+    tests_.push_back({now, tested->version, requests_, Accuracy(tested->counts), tested->loss});
+  }
+}
+
+void SummaryBuilder::Action(Instant, const federation::Action& action) {
+  if (const auto* commit = std::get_if<federation::CommunityCommitted>(&action)) {
+    Committed(*commit);
+  } else if (const auto* rejected = std::get_if<federation::RejectUpdate>(&action)) {
+    bool cut_off = rejected->reason == federation::RejectReason::kFinished;
+    if (!cut_off) ++learners_[rejected->id.learner].rejected;
+  }
+}
+
+void SummaryBuilder::Committed(const federation::CommunityCommitted& commit) {
+  for (const federation::CommittedUpdate& update : commit.updates) {
+    ++requests_;
+    LearnerSummary& learner = learners_[update.id.learner];
+    ++learner.updates;
+    learner.epochs += update.cycle.epochs;
+    learner.contribution = update.contribution;
+    learner.staleness.push_back(static_cast<double>(update.staleness));
+    ++learner.reasons[NameOf(update.cycle.reason)];
+  }
+  if (commit.withdrawn) learners_[*commit.withdrawn].contribution = 0;
+}
+
+Json FormatSummary(const RunFacts& facts, const Controller& controller,
+                   const SummaryBuilder& summary) {
+  const federation::Statistics& counts = controller.statistics();
+  const federation::StopCriteria& tests = controller.tests();
+  Json json;
+  json["metis"] = facts.program_version;
+  json["policy"] = facts.policy;
+  json["seed"] = facts.seed;
+  json["complete"] = facts.complete;
+  json["faults"] = facts.faults;
+  json["phase"] = NameOf(controller.phase());
+  json["stopped_by"] =
+      controller.stop_reason() ? Json(NameOf(*controller.stop_reason())) : Json(nullptr);
+  json["length_s"] = facts.length.seconds();
+  json["version"] = controller.version().value();
+  json["update_requests"] = counts.requests;
+  json["updates_rejected"] = counts.rejected;
+  json["models_exchanged"] = counts.models_exchanged;
+  json["models_for_evaluation"] = counts.models_evaluated;
+  json["bytes_sent"] = facts.bytes_sent;
+  json["committed_steps"] = controller.ledger().committed_steps();
+  json["accuracy"] = {{"final", tests.latest_accuracy()},
+                      {"best", tests.best_accuracy()},
+                      {"best_version", tests.best_version().value()}};
+  json["state_hash"] = Hex(controller.StateHash());
+  Json learners = Json::array();
+  for (const auto& [id, learner] : summary.learners()) learners.push_back(LearnerJson(id, learner));
+  json["learners"] = std::move(learners);
+  Json points = Json::array();
+  for (const TestPoint& test : summary.tests()) {
+    points.push_back({{"t_s", test.time.seconds()},
+                      {"version", test.version.value()},
+                      {"requests", test.requests},
+                      {"accuracy", test.accuracy},
+                      {"loss", test.loss}});
+  }
+  json["tests"] = std::move(points);
+  return json;
+}
+
+}  // namespace metis::report

@@ -1,0 +1,182 @@
+#include "metis/sim/controller_node.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "metis/core/check.h"
+
+namespace metis::sim {
+
+using federation::Action;
+using federation::Event;
+
+namespace {
+
+// Whom an action is a message to; empty for timers and notes.
+std::optional<LearnerId> Addressee(const Action& action) {
+  return std::visit(
+      [](const auto& content) -> std::optional<LearnerId> {
+        if constexpr (requires {
+                        content.message;
+                        content.evaluator;
+                      }) {
+          return std::nullopt;  // refused counts are a note
+        } else if constexpr (requires { content.evaluator; }) {
+          return content.evaluator;
+        } else if constexpr (requires { content.observer; }) {
+          return content.observer;
+        } else if constexpr (requires { content.id.learner; }) {
+          return content.id.learner;
+        } else if constexpr (requires { content.learner; }) {
+          return content.learner;
+        } else {
+          return std::nullopt;
+        }
+      },
+      action);
+}
+
+bool CarriesModel(const Action& action) {
+  return std::holds_alternative<federation::SendCommunity>(action) ||
+         std::holds_alternative<federation::RequestEvaluation>(action) ||
+         std::holds_alternative<federation::RequestTest>(action);
+}
+
+}  // namespace
+
+ControllerNode::ControllerNode(World& world, const Workload& workload,
+                               const federation::Settings& settings, uint64_t snapshot_every)
+    : world_(world),
+      workload_(workload),
+      settings_(settings),
+      snapshot_every_(snapshot_every),
+      liveness_(settings.membership.silence) {}
+
+const federation::Controller& ControllerNode::controller() const {
+  METIS_CHECK(durable_ || dead_);
+  return durable_ ? durable_->controller() : dead_->controller();
+}
+
+void ControllerNode::Start() {
+  ++life_;
+  durable_ = drivers::DurableController::Open(settings_, workload_.initial(), workload_.pool(),
+                                              log_, snapshot_every_)
+                 .value();
+  CheckLiveness();
+}
+
+void ControllerNode::Restart() {
+  Start();
+  if (watch_ != nullptr) watch_->Restarted(durable_->controller());
+  for (const auto& [learner, member] : durable_->controller().membership().all()) {
+    if (member.live()) liveness_.Heard(learner, member.incarnation(), world_.queue.now());
+  }
+  std::vector<Action> actions;
+  durable_->controller().Resume(actions);
+  Perform(actions, actions.size());
+}
+
+void ControllerNode::Crash(Duration outage) {
+  world_.faults.Count(Fault::kControllerCrash);
+  ++life_;
+  dead_ = std::move(durable_);
+  liveness_ = drivers::LivenessWatch(settings_.membership.silence);
+  world_.queue.After(outage, kControllerOwner, [this] { Restart(); });
+}
+
+void ControllerNode::CrashSoon(CrashPoint point, double among, Duration outage) {
+  if (up()) crash_ = CrashPlan{point, among, outage};
+}
+
+void ControllerNode::PauseUntil(Instant until) {
+  if (up()) paused_until_ = std::max(paused_until_, until);
+}
+
+void ControllerNode::Receive(const ToControllerMessage& message) {
+  if (!up()) return;
+  const Instant now = world_.queue.now();
+  if (now < paused_until_) {
+    world_.faults.Count(Fault::kControllerPause);
+    world_.queue.At(paused_until_, kControllerOwner, [this, message] { Receive(message); });
+    return;
+  }
+  liveness_.Heard(message.from, message.incarnation, now);
+  if (message.event) return Process(*message.event);
+  const federation::Member* member = controller().membership().Find(message.from);
+  bool back = member != nullptr && member->incarnation() == message.incarnation &&
+              member->presence == federation::Presence::kLost;
+  if (back) Process(federation::LearnerReturned{message.from, message.incarnation});
+}
+
+void ControllerNode::Command(const federation::OperatorCommand& command) {
+  if (!up()) return;
+  if (world_.queue.now() < paused_until_) {
+    world_.queue.At(paused_until_, kControllerOwner, [this, command] { Command(command); });
+    return;
+  }
+  Process(command);
+}
+
+void ControllerNode::Process(const Event& event) {
+  const Instant now = world_.queue.now();
+  std::optional<CrashPlan> crash = std::exchange(crash_, std::nullopt);
+  if (crash && crash->point == CrashPoint::kBeforeLogging) return Crash(crash->outage);
+  std::vector<Action> actions;
+  Result<void> handled = durable_->Handle(now, event, actions);
+  METIS_CHECK(handled.ok());
+  if (recorder_ != nullptr) {
+    recorder_->Event(now, event);
+    for (const Action& action : actions) recorder_->Action(now, action);
+  }
+  if (watch_ != nullptr) watch_->Handled(now, event, actions, durable_->controller());
+  size_t sent = actions.size();
+  if (crash && crash->point == CrashPoint::kBeforeActions) sent = 0;
+  if (crash && crash->point == CrashPoint::kAmongActions) {
+    sent = static_cast<size_t>(crash->among * static_cast<double>(sent));
+  }
+  Perform(actions, sent);
+  if (crash) Crash(crash->outage);
+}
+
+void ControllerNode::Perform(const std::vector<Action>& actions, size_t count) {
+  for (size_t i = 0; i < count; ++i) Perform(actions[i]);
+}
+
+void ControllerNode::Perform(const Action& action) {
+  if (const auto* timer = std::get_if<federation::StartTimer>(&action)) {
+    Instant due = std::max(timer->due, world_.queue.now());
+    world_.queue.At(due, kControllerOwner, [this, life = life_, timer = timer->timer] {
+      if (life != life_) return;
+      if (world_.queue.now() < paused_until_) {
+        return Perform(federation::StartTimer{timer, paused_until_});
+      }
+      Process(federation::TimerFired{timer});
+    });
+    return;
+  }
+  std::optional<LearnerId> to = Addressee(action);
+  if (!to) return;
+  auto participant = participants_.find(*to);
+  if (participant == participants_.end()) return;
+  uint64_t bytes =
+      kControlBytes + (CarriesModel(action) ? workload_.initial()->schema()->bytes() : 0);
+  world_.network.Send(*to, bytes, to->value(),
+                      [inbox = participant->second, action] { inbox->Receive(action); });
+}
+
+void ControllerNode::CheckLiveness() {
+  world_.queue.After(settings_.membership.heartbeat, kControllerOwner, [this, life = life_] {
+    if (life != life_ || controller().phase() == federation::Phase::kFinished) return;
+    if (world_.queue.now() < paused_until_) {
+      liveness_.Grace(paused_until_);
+    } else {
+      for (const auto& silent : liveness_.TakeSilent(world_.queue.now())) {
+        if (life != life_) return;  // crashed on the way
+        Process(federation::LearnerLost{silent.learner, silent.incarnation});
+      }
+    }
+    if (life == life_) CheckLiveness();
+  });
+}
+
+}  // namespace metis::sim

@@ -1,0 +1,154 @@
+#include "metis/sim/controller_node.h"
+
+#include <gtest/gtest.h>
+
+#include "metis/sim/learner_node.h"
+#include "metis/sim/testing.h"
+
+namespace metis::sim {
+namespace {
+
+using CrashPoint = ControllerNode::CrashPoint;
+using federation::Phase;
+
+// The controller's machine with three learners of unequal size, and a watch that compares states.
+class ControllerNodeTest : public testing::Test, public ControllerWatch, public drivers::Recorder {
+ protected:
+  void Build(std::string_view policy) {
+    settings_ = SmallFederation(policy, 3);
+    workload_ = SmallWorkload(3, federation::NeedsValidationSet(settings_.policy));
+    world_ = std::make_unique<World>(FaultRates{}, 3);
+    node_ = std::make_unique<ControllerNode>(*world_, *workload_, settings_, 13);
+    world_->controller = node_.get();
+    node_->SetWatch(this);
+    node_->SetRecorder(this);
+    for (uint32_t k = 0; k < 3; ++k) {
+      world_->network.SetLink(LearnerId(k), {Duration::Milliseconds(5), 100});
+      learners_.push_back(std::make_unique<LearnerNode>(
+          *world_, *workload_, settings_, DeviceGroup{.name = "fast"}, LearnerId(k), 3));
+      node_->Connect(LearnerId(k), learners_.back().get());
+    }
+    node_->Start();
+    for (auto& learner : learners_) learner->Start();
+  }
+  void Run(double seconds) { RunUntil(world_->queue, At(seconds)); }
+
+  void Handled(Instant, const federation::Event&, const std::vector<federation::Action>&,
+               const federation::Controller& controller) override {
+    state_ = controller.StateHash();
+  }
+  void Restarted(const federation::Controller& controller) override {
+    ++restarts_;
+    EXPECT_EQ(controller.StateHash(), state_);
+  }
+  void Event(Instant now, const federation::Event& event) override {
+    events_.emplace_back(now.seconds(), event);
+  }
+  void Action(Instant, const federation::Action&) override {}
+  template <typename T>
+  std::vector<std::pair<double, T>> All() const {
+    std::vector<std::pair<double, T>> found;
+    for (const auto& [time, event] : events_) {
+      if (const T* one = std::get_if<T>(&event)) found.emplace_back(time, *one);
+    }
+    return found;
+  }
+  uint64_t Commits() const { return node_->controller().statistics().commits; }
+
+  federation::Settings settings_;
+  std::unique_ptr<BuiltinWorkload> workload_;
+  std::unique_ptr<World> world_;
+  std::unique_ptr<ControllerNode> node_;
+  std::vector<std::unique_ptr<LearnerNode>> learners_;
+  uint64_t state_ = 0;
+  int restarts_ = 0;
+  std::vector<std::pair<double, federation::Event>> events_;
+};
+
+class CrashAt : public ControllerNodeTest, public testing::WithParamInterface<CrashPoint> {};
+
+TEST_P(CrashAt, RestartsInTheStateItHadAndGoesOn) {
+  Build("async-dvw");
+  for (int crash = 1; crash <= 6; ++crash) {
+    Run(50 * crash);
+    node_->CrashSoon(GetParam(), 0.5, Duration::FromSeconds(3 + crash));
+    Run(50 * crash + 2.5);
+    EXPECT_FALSE(node_->up()) << "a heartbeat or an update must have come by now";
+    Run(50 * crash + 30);
+    EXPECT_TRUE(node_->up());
+    EXPECT_EQ(restarts_, crash);
+  }
+  uint64_t before = Commits();
+  Run(360);
+  EXPECT_GT(Commits(), before + 3);
+  EXPECT_EQ(world_->faults.struck()[static_cast<size_t>(Fault::kControllerCrash)], 6u);
+}
+
+INSTANTIATE_TEST_SUITE_P(EachPoint, CrashAt,
+                         testing::Values(CrashPoint::kBeforeLogging, CrashPoint::kBeforeActions,
+                                         CrashPoint::kAmongActions, CrashPoint::kAfterActions));
+
+TEST_F(ControllerNodeTest, WhileItIsDownItHearsNothing) {
+  Build("async-fedavg");
+  Run(20);
+  node_->CrashSoon(CrashPoint::kAfterActions, 0, Duration::Seconds(30));
+  Run(25);
+  ASSERT_FALSE(node_->up());
+  size_t heard = events_.size();
+  node_->Command({federation::OperatorCommand::Kind::kStop, {}});
+  node_->PauseUntil(At(1000));  // what is down cannot freeze
+  Run(49);
+  EXPECT_EQ(events_.size(), heard);
+  Run(80);
+  EXPECT_TRUE(node_->up());
+  EXPECT_GT(events_.size(), heard);
+  EXPECT_EQ(node_->controller().phase(), Phase::kRunning);
+}
+
+TEST_F(ControllerNodeTest, AFrozenControllerTakesUpMessagesAndCommandsAfterwards) {
+  Build("async-fedavg");
+  Run(20);
+  node_->PauseUntil(At(140));
+  node_->Command({federation::OperatorCommand::Kind::kPause, {}});
+  size_t heard = events_.size();
+  Run(139.9);
+  EXPECT_EQ(events_.size(), heard);
+  EXPECT_EQ(node_->controller().phase(), Phase::kRunning);
+  Run(150);
+  EXPECT_EQ(node_->controller().phase(), Phase::kPaused);
+  EXPECT_TRUE(All<federation::LearnerLost>().empty())
+      << "it was not listening: nobody is lost for that";
+}
+
+TEST_F(ControllerNodeTest, ASilentLearnerIsLostAndAHeartbeatBringsItBack) {
+  Build("async-fedavg");
+  Run(30);
+  double cut = world_->queue.now().seconds();
+  world_->network.Partition(LearnerId(1), At(cut + 100));
+  Run(cut + 95);
+  auto lost = All<federation::LearnerLost>();
+  ASSERT_EQ(lost.size(), 1u);
+  EXPECT_EQ(lost[0].second.learner, LearnerId(1));
+  EXPECT_GE(lost[0].first, cut + 45);
+  EXPECT_LE(lost[0].first, cut + 75);
+  Run(cut + 125);
+  const federation::Member* member = node_->controller().membership().Find(LearnerId(1));
+  EXPECT_TRUE(member->live());
+  EXPECT_EQ(member->incarnation(), Incarnation(1));
+}
+
+TEST_F(ControllerNodeTest, ALearnerThatWasLostWhenTheControllerFellIsFoundLostAfterwards) {
+  Build("async-fedavg");
+  Run(30);
+  node_->CrashSoon(CrashPoint::kBeforeLogging, 0, Duration::Seconds(20));
+  Run(35);
+  ASSERT_FALSE(node_->up());
+  learners_[2]->Crash();
+  Run(200);
+  auto lost = All<federation::LearnerLost>();
+  ASSERT_EQ(lost.size(), 1u);
+  EXPECT_EQ(lost[0].second.learner, LearnerId(2));
+}
+
+}  // namespace
+}  // namespace metis::sim

@@ -1,0 +1,364 @@
+#include "metis/sim/invariants.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "metis/core/text.h"
+
+namespace metis::sim {
+
+using federation::Action;
+using federation::CommunityCommitted;
+using federation::Controller;
+using federation::Event;
+using federation::UpdateId;
+
+namespace {
+
+// Every so many events the snapshot's round trip is tried.
+constexpr uint64_t kSnapshotEvery = 50;
+
+std::string Name(const UpdateId& id) {
+  return Text("update ", id.sequence, " of learner ", id.learner, " in life ", id.incarnation);
+}
+
+}  // namespace
+
+Invariants::Invariants(const federation::Settings& settings, ModelPtr initial, ModelPool& pool)
+    : settings_(settings),
+      initial_(std::move(initial)),
+      pool_(pool),
+      community_(settings, *initial_),
+      evaluations_(settings),
+      cycles_(settings),
+      round_oracle_(settings) {
+  fingerprints_[version_] = initial_->Fingerprint();
+}
+
+void Invariants::Broken(std::string what) {
+  if (!violation_) violation_ = Text("at ", Fixed(now_.seconds(), 3), " s: ", what);
+}
+
+Instant Invariants::latest_commit() const {
+  Instant latest;
+  for (const auto& [learner, when] : latest_commit_) latest = std::max(latest, when);
+  return latest;
+}
+
+Instant Invariants::latest_commit(LearnerId learner) const {
+  auto found = latest_commit_.find(learner);
+  return found == latest_commit_.end() ? Instant() : found->second;
+}
+
+std::vector<LearnerId> Invariants::LiveLearners() const {
+  std::vector<LearnerId> live;
+  for (const auto& [learner, known] : known_) {
+    if (known.live && known.trains) live.push_back(learner);
+  }
+  return live;
+}
+
+void Invariants::LifeBegins(LearnerId learner, const std::string& group) {
+  cycles_.LifeBegins(learner, group);
+}
+
+void Invariants::EpochDecided(LearnerId learner, const federation::CycleRecord& record,
+                              bool asked) {
+  if (auto wrong = cycles_.EpochDecided(learner, record, asked)) Broken(*wrong);
+}
+
+void Invariants::HeardJoin(const federation::LearnerJoined& event, const std::vector<Action>& out) {
+  bool accepted = std::any_of(out.begin(), out.end(), [](const Action& action) {
+    return std::holds_alternative<federation::AcceptJoin>(action);
+  });
+  if (!accepted) return;
+  auto [known, added] = known_.emplace(event.learner, Known{});
+  bool new_life = added || known->second.incarnation != event.incarnation;
+  if (new_life && !added && event.incarnation < known->second.incarnation) {
+    Broken(
+        Text("learner ", event.learner, " was let in with the earlier life ", event.incarnation));
+  }
+  known->second = {event.incarnation, true, event.role == federation::Role::kLearner,
+                   event.training_examples};
+  if (!new_life) return;
+  evaluations_.Joined(event);
+  round_oracle_.NewLife(event.learner);
+  std::erase_if(steps_when_sent_,
+                [&](const auto& each) { return each.first.first == event.learner; });
+}
+
+void Invariants::Handled(Instant now, const Event& event, const std::vector<Action>& actions,
+                         const Controller& controller) {
+  now_ = now;
+  offered_.reset();
+  // Any sign of a learner's present life brings it back, unless it has left.
+  auto alive = [&](LearnerId learner, Incarnation incarnation) {
+    auto found = known_.find(learner);
+    if (found == known_.end() || found->second.incarnation != incarnation) return;
+    if (controller.membership().Find(learner)->presence != federation::Presence::kLeft) {
+      found->second.live = true;
+    }
+  };
+  auto gone = [&](LearnerId learner, Incarnation incarnation) {
+    auto found = known_.find(learner);
+    if (found == known_.end() || found->second.incarnation != incarnation) return;
+    found->second.live = false;
+    evaluations_.Gone(learner);
+  };
+  std::visit(
+      [&](const auto& content) {
+        using T = std::decay_t<decltype(content)>;
+        if constexpr (std::is_same_v<T, federation::LearnerJoined>) {
+          HeardJoin(content, actions);
+        } else if constexpr (std::is_same_v<T, federation::LearnerLost> ||
+                             std::is_same_v<T, federation::LearnerLeft>) {
+          gone(content.learner, content.incarnation);
+        } else if constexpr (std::is_same_v<T, federation::UpdateReceived>) {
+          // A repeated one that is on its way already is only acknowledged again.
+          if (!pending_.contains(content.id)) alive(content.id.learner, content.id.incarnation);
+          offered_ = content;
+        } else if constexpr (std::is_same_v<T, federation::CountsReceived>) {
+          alive(content.evaluator, content.incarnation);
+          evaluations_.Counted(content);
+        } else if constexpr (std::is_same_v<T, federation::TimerFired>) {
+          round_oracle_.Fired(content.timer);
+        } else if constexpr (requires { content.evaluator; }) {
+          alive(content.evaluator, content.incarnation);
+        } else if constexpr (requires {
+                               content.learner;
+                               content.incarnation;
+                             }) {
+          alive(content.learner, content.incarnation);
+        }
+      },
+      event);
+  for (const Action& action : actions) HeardAction(action, controller);
+  for (const UpdateId& id : controller.protocol().Uncommitted()) {
+    evaluations_.Weighed(id, community_.contribution(id.learner));
+  }
+  CheckPending(controller);
+  CheckStop();
+  if (++handled_ % kSnapshotEvery == 0) CheckSnapshot(controller);
+  state_hash_ = controller.StateHash();
+}
+
+void Invariants::HeardAction(const Action& action, const Controller& controller) {
+  if (const auto* ack = std::get_if<federation::AcknowledgeUpdate>(&action)) {
+    Acknowledged(ack->id);
+  } else if (const auto* reject = std::get_if<federation::RejectUpdate>(&action)) {
+    round_oracle_.Refused(*reject);
+    if (pending_.erase(reject->id) > 0) {
+      std::erase(arrival_, reject->id);
+      done_.insert(reject->id);
+      evaluations_.Forget(reject->id);
+    }
+  } else if (const auto* request = std::get_if<federation::RequestEvaluation>(&action)) {
+    evaluations_.Asked(*request);
+  } else if (const auto* cancel = std::get_if<federation::CancelEvaluation>(&action)) {
+    evaluations_.TooLate(*cancel);
+  } else if (const auto* commit = std::get_if<CommunityCommitted>(&action)) {
+    Committed(*commit, controller);
+  } else if (const auto* sent = std::get_if<federation::SendCommunity>(&action)) {
+    Sent(*sent);
+  } else if (const auto* note = std::get_if<federation::Finished>(&action)) {
+    Ended(*note);
+  }
+}
+
+// An update is acknowledged when it is taken up; a second time only because it was sent again.
+void Invariants::Acknowledged(const UpdateId& id) {
+  if (pending_.contains(id)) return;
+  if (done_.contains(id)) {
+    // Allowed as the answer to a repeated update; taking it up again would show in CheckPending().
+    return;
+  }
+  if (!offered_ || offered_->id != id) return Broken(Text(Name(id), " was never sent"));
+  const Known& known = known_[id.learner];
+  if (known.incarnation != id.incarnation) {
+    return Broken(Text(Name(id), " was accepted in life ", known.incarnation));
+  }
+  for (float value : offered_->model->parameters()) {
+    if (std::isfinite(value) && std::abs(static_cast<double>(value)) < settings_.max_parameter) {
+      continue;
+    }
+    return Broken(Text(Name(id), " was accepted with the value ", value));
+  }
+  auto sent = steps_when_sent_.find({id.learner, offered_->base});
+  if (sent == steps_when_sent_.end()) {
+    return Broken(Text(Name(id), " was accepted with base ", offered_->base,
+                       ", which its learner was never sent"));
+  }
+  if (auto late = round_oracle_.Accepted(*offered_); synchronous() && late) Broken(*late);
+  steps_at_base_[id] = sent->second;
+  pending_[id] = *offered_;
+  arrival_.push_back(id);
+  evaluations_.Accepted(*offered_);
+}
+
+void Invariants::Sent(const federation::SendCommunity& message) {
+  if (message.version != version_) {
+    return Broken(Text("learner ", message.learner, " was sent version ", message.version,
+                       " when version ", version_, " was current"));
+  }
+  if (message.model->Fingerprint() != fingerprints_[message.version]) {
+    return Broken(Text("version ", message.version, " was sent with two different models"));
+  }
+  if (message.committed_steps != committed_steps_) {
+    return Broken(Text("learner ", message.learner, " was told S_c = ", message.committed_steps,
+                       ", it is ", committed_steps_));
+  }
+  steps_when_sent_.emplace(std::pair{message.learner, message.version}, committed_steps_);
+}
+
+void Invariants::CommittedUpdate(const federation::CommittedUpdate& update, bool fifo) {
+  if (done_.contains(update.id)) return Broken(Text(Name(update.id), " was committed twice"));
+  if (!pending_.contains(update.id)) {
+    return Broken(Text(Name(update.id), " was committed without being acknowledged"));
+  }
+  if (fifo && arrival_.front() != update.id) {
+    Broken(Text(Name(update.id), " was committed before ", Name(arrival_.front()),
+                ", which had come earlier"));
+  }
+  uint64_t staleness = committed_steps_ - steps_at_base_[update.id] + update.steps;
+  if (update.staleness != staleness) {
+    Broken(Text(Name(update.id), " has staleness ", update.staleness, ", the ledger says ",
+                staleness));
+  }
+  double previous = community_.contribution(update.id.learner);
+  if (auto wrong = evaluations_.Committed(update, previous)) Broken(*wrong);
+  CheckRecord(update);
+}
+
+void Invariants::CheckRecord(const federation::CommittedUpdate& update) {
+  const federation::UpdateReceived& accepted = pending_[update.id];
+  if (update.steps != accepted.steps || update.cycle != accepted.cycle) {
+    Broken(Text(Name(update.id), " has other steps or another cycle than when it was accepted"));
+  }
+  uint64_t versions = version_.value() - accepted.base.value();
+  if (update.version_staleness != versions) {
+    Broken(
+        Text(Name(update.id), " is ", update.version_staleness, " versions old, not ", versions));
+  }
+  // The learner heard of S_c earlier than now, but of its own steps at once.
+  if (update.cycle.staleness < update.steps || update.cycle.staleness > update.staleness) {
+    Broken(Text(Name(update.id), " saw staleness ", update.cycle.staleness, " with ", update.steps,
+                " steps of its own; the ledger says ", update.staleness));
+  }
+}
+
+void Invariants::CheckQuorum(const CommunityCommitted& commit) {
+  const uint32_t quorum = settings_.membership.quorum;
+  if (commit.withdrawn) return;
+  if (size_t live = LiveLearners().size(); live < quorum) {
+    Broken(Text("a commit with ", live, " live learners, quorum is ", quorum));
+  }
+  if (!synchronous()) return;
+  if (commit.updates.size() < quorum) {
+    Broken(Text("a round closed with ", commit.updates.size(), " updates, quorum is ", quorum));
+  }
+  if (auto wrong = round_oracle_.Closed(commit, LiveLearners())) Broken(*wrong);
+  ++rounds_;
+}
+
+void Invariants::Ended(const federation::Finished& note) {
+  ended_ = true;
+  const federation::StopSettings& stop = settings_.stop;
+  bool met = true;
+  if (note.reason == federation::StopReason::kRounds) {
+    met = stop.rounds && rounds_ >= *stop.rounds;
+  } else if (note.reason == federation::StopReason::kRequests) {
+    met = stop.requests && requests_ >= *stop.requests;
+  } else if (note.reason == federation::StopReason::kDuration) {
+    met = stop.duration && now_ >= Instant() + *stop.duration;
+  }
+  if (!met) Broken(Text("it finished after ", rounds_, " rounds and ", requests_, " requests"));
+}
+
+void Invariants::CheckStop() {
+  if (ended_) return;
+  const federation::StopSettings& stop = settings_.stop;
+  if ((stop.rounds && synchronous() && rounds_ >= *stop.rounds) ||
+      (stop.requests && requests_ >= *stop.requests)) {
+    Broken(Text("it goes on after ", rounds_, " rounds and ", requests_, " requests"));
+  }
+}
+
+void Invariants::Committed(const CommunityCommitted& commit, const Controller& controller) {
+  ++commits_;
+  if (ended_) return Broken(Text("version ", commit.version, " was committed after the end"));
+  if (commit.version != version_.Next()) {
+    return Broken(Text("version ", commit.version, " was committed after version ", version_));
+  }
+  CheckQuorum(commit);
+  std::vector<ModelPtr> models;
+  uint64_t steps = 0;
+  for (const federation::CommittedUpdate& update : commit.updates) {
+    CommittedUpdate(update, !synchronous());
+    if (violation_) return;
+    models.push_back(pending_[update.id].model);
+    steps += update.steps;
+  }
+  if (auto wrong = community_.Committed(commit, models)) Broken(*wrong);
+  for (const federation::CommittedUpdate& update : commit.updates) {
+    pending_.erase(update.id);
+    std::erase(arrival_, update.id);
+    done_.insert(update.id);
+    evaluations_.Forget(update.id);
+    latest_commit_[update.id.learner] = now_;
+  }
+  version_ = commit.version;
+  fingerprints_[version_] = commit.model->Fingerprint();
+  committed_steps_ += steps;
+  requests_ += commit.updates.size();
+  if (commit.committed_steps != committed_steps_) {
+    Broken(Text("S_c is ", commit.committed_steps, ", the committed updates have ",
+                committed_steps_, " steps"));
+  }
+  CheckCommunity(controller);
+}
+
+// Nothing acknowledged is lost, and nothing is taken up twice.
+void Invariants::CheckPending(const Controller& controller) {
+  std::vector<UpdateId> ids = controller.Pending();
+  std::set<UpdateId> held(ids.begin(), ids.end());
+  for (const auto& [id, update] : pending_) {
+    if (!held.contains(id)) return Broken(Text(Name(id), " was acknowledged and is lost"));
+  }
+  for (const UpdateId& id : held) {
+    if (!pending_.contains(id)) return Broken(Text(Name(id), " was taken up again"));
+  }
+}
+
+void Invariants::CheckCommunity(const Controller& controller) {
+  Result<ModelPtr> definition = controller.protocol().Recompute();
+  if (!definition) return Broken(definition.error().message);
+  const Model& current = *controller.community();
+  for (float value : current.parameters()) {
+    if (!std::isfinite(value)) return Broken("the community model is not finite");
+  }
+  if (std::memcmp(current.bytes().data(), (*definition)->bytes().data(), current.bytes().size()) !=
+      0) {
+    Broken("the cached community model differs from its definition");
+  }
+}
+
+void Invariants::CheckSnapshot(const Controller& controller) {
+  federation::MemoryModelStore store;
+  Controller restored(settings_, initial_, pool_, store);
+  if (Result<void> result = restored.Restore(controller.Snapshot()); !result) {
+    return Broken(result.error().message);
+  }
+  if (restored.StateHash() != controller.StateHash()) {
+    Broken("a snapshot restores to another state");
+  }
+}
+
+void Invariants::Restarted(const Controller& controller) {
+  if (handled_ > 0 && controller.StateHash() != state_hash_) {
+    Broken("the controller restarted in another state than it had acted from");
+  }
+  CheckPending(controller);
+}
+
+}  // namespace metis::sim

@@ -1,0 +1,111 @@
+// The laws that no fault may break, checked after every event of a simulation by a second,
+// simple-minded model of the federation: it hears the same events and the controller's actions,
+// keeps its own books, and compares. It shares no arithmetic with what it checks. One Simulator
+// uses it; O(M N) an event.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "metis/core/model.h"
+#include "metis/federation/controller.h"
+#include "metis/sim/community_oracle.h"
+#include "metis/sim/controller_node.h"
+#include "metis/sim/cycle_oracle.h"
+#include "metis/sim/node.h"
+#include "metis/sim/round_oracle.h"
+
+namespace metis::sim {
+
+class Invariants final : public ControllerWatch, public CycleWatch {
+ public:
+  // `pool` gives buffers for restored states. Settings are borrowed.
+  Invariants(const federation::Settings& settings, ModelPtr initial, ModelPool& pool);
+
+  void Handled(Instant now, const federation::Event& event,
+               const std::vector<federation::Action>& actions,
+               const federation::Controller& controller) override;
+  void Restarted(const federation::Controller& controller) override;
+  void LifeBegins(LearnerId learner, const std::string& group) override;
+  void EpochDecided(LearnerId learner, const federation::CycleRecord& record, bool asked) override;
+
+  // The first law that was broken, with time and values.
+  const std::optional<std::string>& violation() const { return violation_; }
+
+  // When an update, of anybody or of the learner, was committed last; the beginning of time if none
+  // was: what liveness is judged by.
+  Instant latest_commit() const;
+  Instant latest_commit(LearnerId learner) const;
+  uint64_t commits() const { return commits_; }
+
+ private:
+  void Broken(std::string what);
+  void HeardJoin(const federation::LearnerJoined& event,
+                 const std::vector<federation::Action>& out);
+  void HeardAction(const federation::Action& action, const federation::Controller& controller);
+  void Acknowledged(const federation::UpdateId& id);
+  void Committed(const federation::CommunityCommitted& commit,
+                 const federation::Controller& controller);
+  void CheckQuorum(const federation::CommunityCommitted& commit);
+  void CommittedUpdate(const federation::CommittedUpdate& update, bool fifo);
+  // What an update was accepted with is what it is committed with.
+  void CheckRecord(const federation::CommittedUpdate& update);
+  void Sent(const federation::SendCommunity& message);
+  void Ended(const federation::Finished& note);
+  // The rounds or requests that were asked for are there, and the federation goes on.
+  void CheckStop();
+  void CheckPending(const federation::Controller& controller);
+  void CheckCommunity(const federation::Controller& controller);
+  void CheckSnapshot(const federation::Controller& controller);
+  bool synchronous() const {
+    return settings_.policy.protocol == federation::ProtocolKind::kSynchronous;
+  }
+  std::vector<LearnerId> LiveLearners() const;
+
+  const federation::Settings& settings_;
+  ModelPtr initial_;
+  ModelPool& pool_;
+  Instant now_;
+  std::optional<std::string> violation_;
+
+  // Who is there, by the events alone.
+  struct Known {
+    Incarnation incarnation;
+    bool live = false;
+    bool trains = false;
+    uint64_t examples = 0;
+  };
+  std::map<LearnerId, Known> known_;
+
+  // Updates: offered by an event, acknowledged, then committed or refused, each at most once.
+  std::optional<federation::UpdateReceived> offered_;
+  std::map<federation::UpdateId, federation::UpdateReceived> pending_;
+  std::vector<federation::UpdateId> arrival_;
+  std::set<federation::UpdateId> done_;
+  std::map<LearnerId, Instant> latest_commit_;
+
+  // Versions and steps.
+  Version version_;
+  uint64_t commits_ = 0;
+  uint64_t rounds_ = 0;
+  uint64_t requests_ = 0;
+  bool ended_ = false;
+  std::map<Version, uint64_t> fingerprints_;
+  uint64_t committed_steps_ = 0;
+  std::map<std::pair<LearnerId, Version>, uint64_t> steps_when_sent_;
+  std::map<federation::UpdateId, uint64_t> steps_at_base_;
+
+  CommunityOracle community_;
+  EvaluationOracle evaluations_;
+  CycleOracle cycles_;
+  RoundOracle round_oracle_;
+  uint64_t handled_ = 0;
+  uint64_t state_hash_ = 0;  // after the latest event: what a restart must come back to
+};
+
+}  // namespace metis::sim

@@ -1,0 +1,273 @@
+#include "metis/sim/learner_node.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "metis/core/text.h"
+
+namespace metis::sim {
+
+using federation::UpdateReceived;
+
+LearnerNode::LearnerNode(World& world, const Workload& workload,
+                         const federation::Settings& settings, DeviceGroup group, LearnerId learner,
+                         uint64_t seed)
+    : world_(world),
+      workload_(workload),
+      settings_(settings),
+      group_(std::move(group)),
+      learner_(learner),
+      seed_(seed) {}
+
+void LearnerNode::Start() {
+  METIS_CHECK(!up());
+  ++life_;
+  incarnation_ = incarnation_.Next();
+  trainer_ = workload_.MakeTrainer(learner_);
+  evaluator_ = workload_.MakeEvaluator(learner_);
+  federation::LearnerJoined declared;
+  declared.learner = learner_;
+  declared.incarnation = incarnation_;
+  declared.name = Text("learner-", learner_);
+  declared.group = group_.name;
+  declared.training_examples = trainer_->training_examples();
+  if (evaluator_) declared.validation_counts = evaluator_->class_counts();
+  declared.schema_hash = workload_.initial()->schema()->hash();
+  session_ = std::make_unique<federation::LearnerSession>(settings_, declared, seed_);
+  if (world_.cycles != nullptr) world_.cycles->LifeBegins(learner_, group_.name);
+  std::vector<federation::SessionAction> actions;
+  session_->Start(world_.queue.now(), actions);
+  Perform(std::move(actions));
+  Heartbeat();
+}
+
+void LearnerNode::Crash() {
+  ++life_;
+  session_.reset();
+  trainer_.reset();
+  evaluator_.reset();
+  evaluations_.clear();
+  paused_until_ = Instant();
+}
+
+void LearnerNode::Leave() {
+  // A frozen machine says no goodbye.
+  bool frozen = world_.queue.now() < paused_until_;
+  if (!frozen) Send(federation::LearnerLeft{learner_, incarnation_});
+  Crash();
+}
+
+void LearnerNode::PauseUntil(Instant until) { paused_until_ = std::max(paused_until_, until); }
+
+void LearnerNode::After(Duration delay, EventQueue::Task task) {
+  world_.queue.After(delay, learner_.value(),
+                     [this, life = life_, task = std::move(task)] { AtOrAfterPause(life, task); });
+}
+
+void LearnerNode::AtOrAfterPause(uint64_t life, EventQueue::Task task) {
+  if (life != life_) return;
+  if (world_.queue.now() < paused_until_) {
+    world_.faults.Count(Fault::kLearnerPause);
+    world_.queue.At(paused_until_, learner_.value(),
+                    [this, life, task = std::move(task)] { AtOrAfterPause(life, task); });
+    return;
+  }
+  task();
+}
+
+void LearnerNode::Send(federation::Event event, bool with_model) {
+  uint64_t bytes = kControlBytes + (with_model ? workload_.initial()->schema()->bytes() : 0);
+  world_.SendToController({learner_, incarnation_, std::move(event)}, bytes);
+}
+
+void LearnerNode::Heartbeat() {
+  world_.SendToController({learner_, incarnation_, std::nullopt}, kControlBytes);
+  After(settings_.membership.heartbeat, [this] { Heartbeat(); });
+}
+
+// --- The controller's messages
+// -------------------------------------------------------------------------
+
+void LearnerNode::Receive(const federation::Action& message) {
+  if (!up()) return;
+  if (world_.queue.now() < paused_until_) {
+    AtOrAfterPause(life_, [this, message] { Receive(message); });
+    return;
+  }
+  std::vector<federation::SessionAction> actions;
+  const Instant now = world_.queue.now();
+  std::visit(
+      [&](const auto& content) {
+        using T = std::decay_t<decltype(content)>;
+        if constexpr (std::is_same_v<T, federation::RequestEvaluation>) {
+          if (content.incarnation == incarnation_) Enqueue(content);
+        } else if constexpr (std::is_same_v<T, federation::CancelEvaluation>) {
+          if (content.incarnation == incarnation_) Cancel(content);
+        } else if constexpr (std::is_same_v<T, federation::AcknowledgeUpdate> ||
+                             std::is_same_v<T, federation::RejectUpdate>) {
+          if (content.id.incarnation == incarnation_) session_->Handle(now, content, actions);
+        } else if constexpr (requires { session_->Handle(now, content, actions); }) {
+          if (content.incarnation == incarnation_) session_->Handle(now, content, actions);
+        }
+      },
+      message);
+  Perform(std::move(actions));
+}
+
+// --- What the session asks for
+// ------------------------------------------------------------------------
+
+void LearnerNode::Perform(std::vector<federation::SessionAction> actions) {
+  for (const federation::SessionAction& action : actions) {
+    if (!up()) return;
+    std::visit([this](const auto& content) { Do(content); }, action);
+  }
+}
+
+void LearnerNode::Do(const federation::SendToController& action) {
+  if (const auto* update = std::get_if<UpdateReceived>(&action.message)) {
+    const FaultRates& rates = world_.faults.rates();
+    if (earlier_life_ && earlier_life_->id.incarnation < incarnation_ &&
+        world_.faults.Strikes(Fault::kStaleUpdate, rates.stale_update, learner_.value(),
+                              world_.queue.now())) {
+      Send(*earlier_life_, true);
+    }
+    earlier_life_ = *update;
+    Send(Corrupted(*update), true);
+    return;
+  }
+  std::visit([this](const auto& message) { Send(message); }, action.message);
+}
+
+UpdateReceived LearnerNode::Corrupted(UpdateReceived update) {
+  const FaultRates& rates = world_.faults.rates();
+  const Instant now = world_.queue.now();
+  auto spoil = [&](float value) {
+    ModelDraft draft = workload_.pool().Draft();
+    std::ranges::copy(update.model->parameters(), draft.parameters().begin());
+    size_t at = world_.faults.Next(learner_.value()).Below(draft.parameters().size());
+    draft.parameters()[at] = value;
+    update.model = std::move(draft).Seal();
+  };
+  if (world_.faults.Strikes(Fault::kNanUpdate, rates.nan_update, learner_.value(), now)) {
+    spoil(std::numeric_limits<float>::quiet_NaN());
+  }
+  if (world_.faults.Strikes(Fault::kHugeUpdate, rates.huge_update, learner_.value(), now))
+    spoil(1e12f);
+  if (update.own_counts.classes() > 0 &&
+      world_.faults.Strikes(Fault::kForgedCounts, rates.forged_counts, learner_.value(), now)) {
+    update.own_counts.Count(0, 0, 1000);
+  }
+  return update;
+}
+
+void LearnerNode::Do(const federation::LoadModel& action) {
+  bool loaded = trainer_->Load(action.model).ok();
+  METIS_CHECK(loaded);
+  double loss = std::numeric_limits<double>::quiet_NaN();
+  Duration taken;
+  if (settings_.policy.trigger == federation::TriggerKind::kAdaptive && evaluator_) {
+    loss = evaluator_->Evaluate(*action.model).value().loss;
+    taken = EvaluationTime();
+  }
+  After(taken, [this, cycle = action.cycle, loss] {
+    std::vector<federation::SessionAction> actions;
+    session_->ModelLoaded(world_.queue.now(), cycle, loss, actions);
+    Perform(std::move(actions));
+  });
+}
+
+void LearnerNode::Do(const federation::TrainEpoch& action) {
+  learner::EpochReport report =
+      trainer_->TrainEpoch({action.cycle, action.epoch}, std::stop_token()).value();
+  Duration taken = static_cast<int64_t>(report.steps) * group_.batch_time;
+  double loss = std::numeric_limits<double>::quiet_NaN();
+  if (settings_.policy.trigger == federation::TriggerKind::kAdaptive && evaluator_) {
+    learner::Evaluation own = evaluator_->Evaluate(*trainer_->Snapshot().value()).value();
+    loss = own.loss;
+    own_counts_ = std::move(own.counts);
+    taken = taken + EvaluationTime();
+  }
+  After(taken, [this, action, steps = report.steps, loss] {
+    std::vector<federation::SessionAction> actions;
+    session_->EpochTrained(world_.queue.now(), action.cycle, action.epoch, steps, loss, actions);
+    if (world_.cycles != nullptr && !actions.empty()) {
+      bool asked = std::any_of(actions.begin(), actions.end(), [](const auto& each) {
+        return std::holds_alternative<federation::TakeModel>(each);
+      });
+      world_.cycles->EpochDecided(learner_, session_->cycle().record(), asked);
+    }
+    Perform(std::move(actions));
+  });
+}
+
+void LearnerNode::Do(const federation::TakeModel& action) {
+  ModelPtr model = trainer_->Snapshot().value();
+  Duration taken;
+  bool counted = settings_.policy.trigger == federation::TriggerKind::kAdaptive;
+  if (!evaluator_) {
+    own_counts_ = {};
+  } else if (!counted) {
+    own_counts_ = evaluator_->Evaluate(*model).value().counts;
+    taken = EvaluationTime();
+  }
+  After(taken, [this, action, model] {
+    std::vector<federation::SessionAction> actions;
+    session_->ModelTaken(world_.queue.now(), action.cycle, model, own_counts_, actions);
+    Perform(std::move(actions));
+  });
+}
+
+void LearnerNode::Do(const federation::StartRetry& action) {
+  After(action.due - world_.queue.now(), [this, retry = ++retry_] {
+    if (retry != retry_) return;  // replaced by a later one
+    std::vector<federation::SessionAction> actions;
+    session_->RetryDue(world_.queue.now(), actions);
+    Perform(std::move(actions));
+  });
+}
+
+void LearnerNode::Do(const federation::Ended&) { Crash(); }
+
+// --- The evaluator
+// ------------------------------------------------------------------------------------
+
+Duration LearnerNode::EvaluationTime() const {
+  return static_cast<int64_t>(evaluator_->batches()) * group_.evaluation_batch_time;
+}
+
+void LearnerNode::Enqueue(const federation::RequestEvaluation& request) {
+  if (world_.faults.Strikes(Fault::kSilentEvaluator, world_.faults.rates().silent_evaluator,
+                            learner_.value(), world_.queue.now())) {
+    return;
+  }
+  for (const federation::RequestEvaluation& queued : evaluations_) {
+    if (queued.update == request.update) return;
+  }
+  evaluations_.push_back(request);
+  if (evaluations_.size() == 1) After(EvaluationTime(), [this] { EvaluateNext(); });
+}
+
+void LearnerNode::Cancel(const federation::CancelEvaluation& cancel) {
+  // The one under way runs to its end; its answer comes too late and is ignored.
+  for (size_t i = 1; i < evaluations_.size(); ++i) {
+    if (evaluations_[i].update != cancel.update) continue;
+    evaluations_.erase(evaluations_.begin() + static_cast<std::ptrdiff_t>(i));
+    return;
+  }
+}
+
+void LearnerNode::EvaluateNext() {
+  federation::RequestEvaluation request = std::move(evaluations_.front());
+  evaluations_.pop_front();
+  ConfusionCounts counts = evaluator_->Evaluate(*request.model).value().counts;
+  if (world_.faults.Strikes(Fault::kForgedCounts, world_.faults.rates().forged_counts,
+                            learner_.value(), world_.queue.now())) {
+    counts.Count(counts.classes() - 1, counts.classes() - 1, 500);
+  }
+  Send(federation::CountsReceived{learner_, incarnation_, request.update, std::move(counts)});
+  if (!evaluations_.empty()) After(EvaluationTime(), [this] { EvaluateNext(); });
+}
+
+}  // namespace metis::sim

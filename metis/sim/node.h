@@ -1,0 +1,67 @@
+// What participants of a simulated world share: the queue, the network, the faults, and who hears
+// them.
+#pragma once
+
+#include <optional>
+
+#include "metis/core/ids.h"
+#include "metis/federation/action.h"
+#include "metis/federation/event.h"
+#include "metis/sim/event_queue.h"
+#include "metis/sim/faults.h"
+#include "metis/sim/network.h"
+
+namespace metis::sim {
+
+// What a participant sends: an event for the controller, or only a sign of life.
+struct ToControllerMessage {
+  LearnerId from;
+  Incarnation incarnation;
+  std::optional<federation::Event> event;  // empty: a heartbeat
+};
+
+class ControllerInbox {
+ public:
+  virtual ~ControllerInbox() = default;
+  virtual void Receive(const ToControllerMessage& message) = 0;
+};
+
+// The receiver of the controller's messages to one participant.
+class ParticipantInbox {
+ public:
+  virtual ~ParticipantInbox() = default;
+  virtual void Receive(const federation::Action& message) = 0;
+};
+
+// Hears of every trigger decision; implemented by the invariants.
+class CycleWatch {
+ public:
+  virtual ~CycleWatch() = default;
+  // A life of a learner begins; then each of its epochs, whether it asked, and the cycle's record
+  // so far.
+  virtual void LifeBegins(LearnerId learner, const std::string& group) = 0;
+  virtual void EpochDecided(LearnerId learner, const federation::CycleRecord& record,
+                            bool asked) = 0;
+};
+
+struct World {
+  EventQueue queue;
+  FaultInjector faults;
+  Network network;
+  ControllerInbox* controller = nullptr;
+  CycleWatch* cycles = nullptr;  // may stay null
+
+  World(const FaultRates& rates, uint64_t seed) : faults(rates, seed), network(queue, faults) {}
+
+  // Over the participant's link, to the controller.
+  void SendToController(ToControllerMessage message, uint64_t bytes) {
+    LearnerId from = message.from;
+    network.Send(from, bytes, from.value(),
+                 [this, message = std::move(message)] { controller->Receive(message); });
+  }
+};
+
+// A message without a model: a few fields and headers.
+inline constexpr uint64_t kControlBytes = 256;
+
+}  // namespace metis::sim

@@ -1,0 +1,206 @@
+#include "metis/sim/swarm.h"
+
+#include <algorithm>
+#include <array>
+
+#include "metis/core/random.h"
+#include "metis/core/text.h"
+#include "metis/sim/builtin_workload.h"
+#include "metis/sim/invariants.h"
+#include "metis/sim/simulator.h"
+
+namespace metis::sim {
+
+using federation::LateUpdates;
+using federation::LeaseEnd;
+using federation::ProtocolKind;
+using federation::StalenessStatistic;
+using federation::TriggerKind;
+using federation::WeightingKind;
+
+namespace {
+
+Duration DrawSeconds(Random& random, double low, double high) {
+  return Duration::FromSeconds(random.Uniform(low, high));
+}
+
+void DrawPolicy(Random& random, federation::Settings& settings) {
+  // Rows of the paper's table most of the time, sometimes a combination that has no name.
+  settings.policy = *federation::PolicyNamed(federation::kPolicyNames[random.Below(6)]);
+  if (random.Chance(0.2)) {
+    settings.policy = {static_cast<ProtocolKind>(random.Below(2)),
+                       static_cast<WeightingKind>(random.Below(2)),
+                       static_cast<TriggerKind>(random.Below(2))};
+  }
+  settings.validation.metric = static_cast<Metric>(random.Below(5));
+  settings.validation.count_own = random.Chance(0.7);
+  settings.validation.min_coverage = random.Uniform(0.3, 1);
+  settings.validation.deadline = DrawSeconds(random, 5, 60);
+  if (random.Chance(0.5)) {
+    // Mostly shorter than a slow learner's round, or it would only ever strike together with other
+    // faults.
+    double draw = random.Uniform();
+    settings.sync.round_deadline = Duration::FromSeconds(3 + 297 * draw * draw * draw);
+  }
+  settings.sync.late_updates = random.Chance(0.5) ? LateUpdates::kKeep : LateUpdates::kRefuse;
+  settings.trigger.local_epochs = static_cast<uint32_t>(1 + random.Below(4));
+  settings.trigger.thresholds = {random.Uniform(0, 3), static_cast<uint32_t>(random.Below(4))};
+  if (random.Chance(0.5)) {
+    settings.trigger.group_thresholds["slow"] = {random.Uniform(0, 3),
+                                                 static_cast<uint32_t>(random.Below(3))};
+  }
+  settings.trigger.staleness_window = static_cast<uint32_t>(1 + random.Below(10));
+  settings.trigger.staleness_statistic = static_cast<StalenessStatistic>(random.Below(3));
+  settings.trigger.max_epochs = static_cast<uint32_t>(5 + random.Below(15));
+}
+
+void DrawMembership(Random& random, uint32_t learners, federation::Settings& settings) {
+  federation::MembershipSettings& membership = settings.membership;
+  membership.learners = learners;
+  membership.start_with = static_cast<uint32_t>(1 + random.Below(learners));
+  membership.quorum = static_cast<uint32_t>(1 + random.Below(std::min(learners - 1, 3u)));
+  membership.silence = DrawSeconds(random, 15, 60);
+  membership.heartbeat = membership.silence / 4;
+  membership.lease = DrawSeconds(random, 60, 300);
+  membership.lease_end = random.Chance(0.5) ? LeaseEnd::kWithdraw : LeaseEnd::kKeep;
+  settings.retry = DrawSeconds(random, 2, 6);
+  settings.test.every = Duration::Minutes(2);
+}
+
+// Few scenarios end by themselves; the others have the whole hour to go wrong in.
+void DrawStop(Random& random, federation::Settings& settings) {
+  if (!random.Chance(0.15)) return;
+  if (random.Chance(0.4)) {
+    settings.stop.duration = DrawSeconds(random, 5 * 60, 45 * 60);
+  } else if (settings.policy.protocol == ProtocolKind::kSynchronous) {
+    settings.stop.rounds = 2 + random.Below(10);
+  } else {
+    settings.stop.requests = 5 + random.Below(60);
+  }
+}
+
+}  // namespace
+
+Scenario DrawScenario(uint64_t seed) {
+  Random random({.seed = seed, .cycle = 1, .purpose = Purpose::kFaultRates});
+  Scenario scenario;
+  scenario.seed = seed;
+  auto learners = static_cast<uint32_t>(3 + random.Below(5));
+  DrawPolicy(random, scenario.federation);
+  DrawMembership(random, learners, scenario.federation);
+
+  scenario.training.batch_size = static_cast<uint32_t>(5 + random.Below(20));
+  scenario.training.validation_fraction = random.Uniform(0.1, 0.3);
+  if (scenario.federation.policy.protocol == ProtocolKind::kFedAsync) {
+    scenario.training.proximal = 0.005;
+  }
+  constexpr std::array<std::string_view, 3> kSizes = {"uniform", "skewed", "powerlaw"};
+  constexpr std::array<std::string_view, 3> kClasses = {"iid", "noniid:2", "dirichlet:0.5"};
+  METIS_CHECK(data::ParseSizes(kSizes[random.Below(3)], scenario.partition).ok());
+  METIS_CHECK(data::ParseClasses(kClasses[random.Below(3)], scenario.partition).ok());
+
+  Settings& simulation = scenario.simulation;
+  simulation.seed = seed;
+  simulation.builtin = {.classes = 3,
+                        .features = static_cast<uint32_t>(3 + random.Below(3)),
+                        .training_examples = static_cast<uint32_t>(150 + random.Below(250)),
+                        .test_examples = 60};
+  DeviceGroup fast{.name = "fast", .learners = (learners + 1) / 2};
+  fast.batch_time = DrawSeconds(random, 0.1, 0.6);
+  fast.evaluation_batch_time = fast.batch_time / 3;
+  fast.latency = DrawSeconds(random, 0.001, 0.2);
+  DeviceGroup slow = fast;
+  slow.name = "slow";
+  slow.learners = learners / 2;
+  auto slowdown = static_cast<int64_t>(1 + random.Below(6));
+  slow.batch_time = slowdown * fast.batch_time;
+  slow.evaluation_batch_time = slowdown * fast.evaluation_batch_time;
+  simulation.groups = {fast, slow};
+
+  scenario.faults = DrawFaultRates(seed);
+  scenario.faults.heal_after = Duration::Minutes(35);
+  scenario.snapshot_every = 5 + random.Below(200);
+  Random stops({.seed = seed, .cycle = 2, .purpose = Purpose::kFaultRates});
+  DrawStop(stops, scenario.federation);
+  return scenario;
+}
+
+namespace {
+
+// A round's deadline that refuses late updates may shut out slow learners for ever; that is what
+// was asked for.
+bool MayStarve(const federation::Settings& settings) {
+  return settings.policy.protocol == ProtocolKind::kSynchronous &&
+         settings.sync.late_updates == LateUpdates::kRefuse &&
+         settings.sync.round_deadline < Duration::Forever();
+}
+
+// Every learner that is up must have had an update committed since the world healed.
+std::optional<std::string> CheckLiveness(const Scenario& scenario, const Simulator& simulator,
+                                         const Invariants& invariants) {
+  const federation::Controller& controller = simulator.controller();
+  const Instant healed = Instant() + scenario.faults.heal_after + 2 * scenario.faults.max_outage;
+  if (invariants.latest_commit() <= healed) return "nothing was committed since the world healed";
+  for (const auto& node : simulator.learners()) {
+    LearnerId learner = node->learner();
+    bool lost_for_good = scenario.faults.permanent_loss && node == simulator.learners().back();
+    if (lost_for_good) continue;
+    if (!node->up()) return Text("learner ", learner, " did not come back after healing");
+    if (invariants.latest_commit(learner) > healed) continue;
+    if (MayStarve(scenario.federation)) continue;
+    return Text("learner ", learner, " got no update through since the world healed (phase ",
+                EnumNames(controller.phase())[static_cast<size_t>(controller.phase())], ", ",
+                controller.phase_reason(), "; its state is ",
+                static_cast<int>(node->session()->state()), ")");
+  }
+  return std::nullopt;
+}
+
+// Once the federation is over, everybody hears of it.
+std::optional<std::string> CheckDismissed(const Simulator& simulator) {
+  for (const auto& node : simulator.learners()) {
+    if (!node->up()) continue;
+    return Text("learner ", node->learner(),
+                " goes on though the federation has finished; its state is ",
+                static_cast<int>(node->session()->state()));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+SwarmOutcome RunScenario(const Scenario& scenario, drivers::Recorder* recorder) {
+  SwarmOutcome outcome;
+  bool validation = federation::NeedsValidationSet(scenario.federation.policy);
+  auto learners = scenario.federation.membership.learners;
+  Result<std::unique_ptr<BuiltinWorkload>> workload =
+      BuiltinWorkload::Create(scenario.simulation.builtin, scenario.partition, scenario.training,
+                              learners, validation, scenario.seed);
+  if (!workload) {
+    outcome.failure = workload.error().message;
+    return outcome;
+  }
+  Simulator simulator({.federation = scenario.federation,
+                       .simulation = scenario.simulation,
+                       .workload = **workload,
+                       .faults = scenario.faults,
+                       .equal_sizes = false,
+                       .snapshot_every = scenario.snapshot_every,
+                       .linger = Duration::Forever()});
+  Invariants invariants(scenario.federation, (*workload)->initial(), (*workload)->pool());
+  simulator.SetInvariants(&invariants);
+  simulator.SetRecorder(recorder);
+  simulator.Run(Instant() + scenario.length);
+  outcome.commits = invariants.commits();
+  outcome.tasks = simulator.tasks_executed();
+  outcome.state_hash = simulator.controller().StateHash();
+  outcome.struck = simulator.faults_struck();
+  outcome.failure = invariants.violation();
+  if (outcome.failure) return outcome;
+  bool finished = simulator.controller().phase() == federation::Phase::kFinished;
+  outcome.failure =
+      finished ? CheckDismissed(simulator) : CheckLiveness(scenario, simulator, invariants);
+  return outcome;
+}
+
+}  // namespace metis::sim

@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# Measures the kernels and the community model against the limits of this machine: builds the
+# benchmarks (preset release), runs them interleaved and prints ratios, each with its goal. Times
+# wander between machines and runs, ratios of one run much less. Takes two minutes and 7 GB of memory;
+# wants an otherwise idle machine. A goal missed is reported as "over"; the exit status is 0 unless a
+# benchmark failed to build or run.
+#
+#   scripts/bench.sh                    the table
+#   scripts/bench.sh --json             the same for machines, on standard output
+#   scripts/bench.sh --repetitions 3    quicker, and less sure (default: 15)
+#   scripts/bench.sh --filter average   only benchmarks whose name matches
+#   scripts/bench.sh --help             this text
+#
+# The table reads like this: ratio to the limit, then the goal.
+#   average 10 x 10M   avx512    1.12  (goal 1.35)
+
+set -euo pipefail
+
+fail() {
+  echo "bench: $1 (see scripts/bench.sh --help)" >&2
+  exit 2
+}
+
+repetitions=15
+filter=.
+report=()
+while (($#)); do
+  case "$1" in
+    -h | --help)
+      sed -n '2,/^$/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+      exit 0
+      ;;
+    --json) report+=(--json) ;;
+    --repetitions)
+      [[ ${2:-} =~ ^[1-9][0-9]*$ ]] || fail "--repetitions needs a number, not \"${2:-}\""
+      repetitions=$2
+      shift
+      ;;
+    --filter)
+      [[ -n ${2:-} ]] || fail "--filter needs a pattern"
+      filter=$2
+      shift
+      ;;
+    *) fail "unknown option \"$1\"" ;;
+  esac
+  shift
+done
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+{
+  scripts/setup.sh
+  cmake --preset release
+  cmake --build --preset release --target kernels_bench community_bench
+} >&2
+
+results=$(mktemp -d)
+trap 'rm -rf "${results}"' EXIT
+for name in kernels community; do
+  echo "bench: running ${name}_bench, ${repetitions} repetitions" >&2
+  # Random interleaving: a slow minute of the machine hits all cases alike.
+  "build/release/bench/${name}_bench" \
+    --benchmark_filter="${filter}" \
+    --benchmark_repetitions="${repetitions}" \
+    --benchmark_enable_random_interleaving=true \
+    --benchmark_out="${results}/${name}.json" --benchmark_out_format=json >&2
+done
+python3 scripts/bench_report.py "${report[@]}" "${results}"/*.json

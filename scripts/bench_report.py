@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""Turns the JSON of Google Benchmark into ratios to the limit, each with its goal.
+
+Benchmarks are named group/case. Within a group the case "limit" (or, for the community, the fewest
+learners) is what the others are divided by. Time is CPU time: nothing measured here waits, and what
+other processes take is no part of it. Of all repetitions the fastest counts: a neighbour that fills
+caches and memory bus can only add to it.
+
+  scripts/bench_report.py kernels.json community.json
+  scripts/bench_report.py --json kernels.json
+
+Exit status: 0, also when goals are missed; 1 if a benchmark failed or nothing was measured.
+"""
+
+import argparse
+import json
+import re
+import sys
+
+# Group, case, the largest ratio that is good. Cases without a goal are there to be compared.
+GOALS = [
+    (r"average ", r"avx", 1.35),
+    (r"replace ", r"avx", 1.25),
+    (r"community ", r"\d+ learners", 1.20),
+    (r"community ", r"allocations", 0),
+]
+
+
+class BenchmarkFailed(Exception):
+    pass
+
+
+def read(paths):
+    """{group: {case: fastest time}} in order of registration, and {group: most allocations}."""
+    times, allocations = {}, {}
+    for path in paths:
+        try:
+            with open(path, encoding="utf-8") as file:
+                benchmarks = json.load(file)["benchmarks"]
+        except (json.JSONDecodeError, KeyError):
+            # An empty file: the filter left nothing of this executable.
+            continue
+        for each in sorted(benchmarks, key=lambda each: each["family_index"]):
+            if each.get("error_occurred"):
+                raise BenchmarkFailed(f"{each['name']}: {each.get('error_message', 'failed')}")
+            if each["run_type"] != "iteration":
+                continue
+            group, case = each["name"].split("/")[:2]
+            cases = times.setdefault(group, {})
+            # What a benchmark clocked itself stands under real_time; it is CPU time as well.
+            time = each["real_time" if each["name"].endswith("manual_time") else "cpu_time"]
+            cases[case] = min(time, cases.get(case, time))
+            if "allocations" in each:
+                allocations[group] = max(each["allocations"], allocations.get(group, 0))
+    return times, allocations
+
+
+def goal_of(group, case):
+    for groups, cases, goal in GOALS:
+        if re.match(groups, group) and re.match(cases, case):
+            return goal
+    return None
+
+
+def row(group, case, value):
+    goal = goal_of(group, case)
+    verdict = "" if goal is None else "over" if value > goal else "ok"
+    return {
+        "group": group,
+        "case": case,
+        "ratio": round(value, 3),
+        "goal": goal,
+        "verdict": verdict,
+    }
+
+
+def rows(times, allocations):
+    for group, cases in times.items():
+        limit = "limit" if "limit" in cases else next(iter(cases))
+        for case, time in cases.items():
+            if case != limit:
+                yield row(group, case, time / cases[limit])
+        if group in allocations:
+            yield row(group, "allocations", allocations[group])
+
+
+def print_table(table):
+    group_width = max(len(each["group"]) for each in table)
+    case_width = max(len(each["case"]) for each in table)
+    for each in table:
+        goal = "" if each["goal"] is None else f"  (goal {each['goal']:.2f})"
+        over = "  over" if each["verdict"] == "over" else ""
+        name = f"{each['group']:<{group_width}}  {each['case']:<{case_width}}"
+        print(f"{name}  {each['ratio']:6.2f}{goal}{over}")
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action="store_true", help="for machines: a list of rows")
+    parser.add_argument("results", nargs="+", help="files of --benchmark_out")
+    arguments = parser.parse_args()
+    try:
+        table = list(rows(*read(arguments.results)))
+    except (BenchmarkFailed, OSError) as error:
+        sys.exit(f"bench: {error}")
+    if not table:
+        sys.exit("bench: nothing was measured: does the filter leave a limit and a case?")
+    if arguments.json:
+        print(json.dumps(table, indent=2))
+    else:
+        print_table(table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# The long checks, for a night: every test under the address and undefined-behaviour sanitizers, every
+# test under the thread sanitizer, clang-tidy over metis/, and thousands of simulated federations.
+# Goes on after a failure and ends with a table of stages; the exit status is 1 if any failed.
+#
+#   scripts/nightly.sh                            all stages; the first seed follows from the date
+#   scripts/nightly.sh --seeds=200                fewer simulated federations (default 5000)
+#   scripts/nightly.sh --first-seed=202501310000  the seeds of another night
+#   scripts/nightly.sh --only=asan,swarm          some stages: asan, tsan, clang-tidy, swarm
+#   scripts/nightly.sh --help                     this text
+
+set -euo pipefail
+
+stages=(asan tsan clang-tidy swarm)
+seeds=5000
+# Nights share no seeds: ten thousand numbers belong to each date.
+first_seed=$(date -u +%Y%m%d)0000
+
+misused() {
+  echo "nightly: $1: see scripts/nightly.sh --help" >&2
+  exit 2
+}
+
+for argument in "$@"; do
+  case "${argument}" in
+    --seeds=*) seeds=${argument#*=} ;;
+    --first-seed=*) first_seed=${argument#*=} ;;
+    --only=*) IFS=, read -r -a stages <<<"${argument#*=}" ;;
+    -h | --help)
+      sed -n '2,/^$/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+      exit 0
+      ;;
+    *) misused "unknown argument ${argument}" ;;
+  esac
+done
+[[ ${seeds} =~ ^[1-9][0-9]*$ ]] || misused "--seeds=${seeds} is not a positive number"
+[[ ${first_seed} =~ ^[0-9]+$ ]] || misused "--first-seed=${first_seed} is not a number"
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+build() { # preset
+  cmake --preset "$1"
+  cmake --build --preset "$1"
+}
+
+run_tests() { # preset
+  build "$1"
+  ctest --preset "$1" --output-on-failure --no-label-summary -j "$(nproc)"
+}
+
+run_clang_tidy() {
+  build dev # for compile_commands.json and generated headers
+  # Its count of warnings in other people's headers, which it does not show, is noise.
+  find metis -name '*.cc' -print0 | sort -z |
+    xargs -0 -n 1 -P "$(nproc)" clang-tidy -p build/dev --quiet \
+      2> >(grep -vE '^[0-9]+ warnings? generated\.$' >&2)
+}
+
+run_swarm() {
+  build release
+  build/release/tests/simulation/swarm_test "--seeds=${seeds}" "--first-seed=${first_seed}"
+}
+
+run_stage() { # stage
+  case "$1" in
+    asan | tsan) run_tests "$1" ;;
+    clang-tidy) run_clang_tidy ;;
+    swarm) run_swarm ;;
+  esac
+}
+
+for stage in "${stages[@]}"; do
+  case "${stage}" in
+    asan | tsan | clang-tidy | swarm) ;;
+    *) misused "unknown stage ${stage}" ;;
+  esac
+done
+
+echo "nightly: stages ${stages[*]}, ${seeds} seeds from ${first_seed}"
+scripts/setup.sh
+
+table=()
+failed=0
+for stage in "${stages[@]}"; do
+  echo
+  echo "nightly: ${stage}"
+  started=${SECONDS}
+  # In a subshell of its own and outside of any condition, so that its first failing command ends it.
+  set +e
+  (
+    set -e
+    run_stage "${stage}"
+  )
+  status=$?
+  set -e
+  verdict=ok
+  if [[ ${status} -ne 0 ]]; then
+    verdict=FAILED
+    failed=1
+  fi
+  tenths=$(((SECONDS - started + 3) / 6))
+  table+=("$(printf '%-12s %-7s %6d.%d' "${stage}" "${verdict}" $((tenths / 10)) $((tenths % 10)))")
+done
+
+echo
+printf '%-12s %-7s %8s\n' stage result minutes
+printf '%s\n' "${table[@]}"
+exit "${failed}"

@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# Installs what the project is built and tested with, from Debian's packages (Debian 12).
+# Does nothing, and needs no network, where everything is already installed.
+#
+#   scripts/setup.sh            install what is missing, as root or with sudo
+#   scripts/setup.sh --help     this text
+
+set -euo pipefail
+
+packages=(
+  # tools
+  g++ cmake ninja-build clang clang-format clang-tidy python3
+  # tests and benchmarks
+  libgtest-dev libgmock-dev libbenchmark-dev librapidcheck-dev
+  # command line, configuration, JSON, checksums
+  libcli11-dev libtomlplusplus-dev nlohmann-json3-dev libxxhash-dev
+  # the sanitizers of clang
+  libclang-rt-14-dev
+)
+
+list_missing() {
+  local installed package
+  installed=$(dpkg-query -W -f='${db:Status-Status} ${Package}\n' "${packages[@]}" 2>/dev/null || true)
+  for package in "${packages[@]}"; do
+    grep -qxF "installed ${package}" <<<"${installed}" || echo "${package}"
+  done
+}
+
+fail() {
+  echo "setup: $1" >&2
+  echo "setup: missing packages: ${missing[*]}" >&2
+  echo "setup: to install them by hand: apt-get update && apt-get install ${missing[*]}  (as root)" >&2
+  exit 1
+}
+
+case "${1:-}" in
+  "") ;;
+  -h | --help)
+    sed -n '2,/^$/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+    exit 0
+    ;;
+  *)
+    echo "setup: unknown argument $1: see scripts/setup.sh --help" >&2
+    exit 2
+    ;;
+esac
+
+if ! command -v dpkg-query >/dev/null; then
+  missing=("${packages[@]}")
+  fail "this is not a Debian system: install the counterparts of these packages"
+fi
+mapfile -t missing < <(list_missing)
+if [[ ${#missing[@]} -eq 0 ]]; then
+  echo "setup: all ${#packages[@]} packages are installed"
+  exit 0
+fi
+
+as_root=()
+if [[ ${EUID} -ne 0 ]]; then
+  command -v sudo >/dev/null || fail "packages are missing, and there is neither root nor sudo to install them"
+  as_root=(sudo)
+fi
+
+echo "setup: installing ${missing[*]}"
+log=$(mktemp)
+trap 'rm -f "${log}"' EXIT
+apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq
+  -o Acquire::Retries=2 -o DPkg::Lock::Timeout=120)
+# A list that cannot be refreshed is no failure in itself: the packages may be in the cache.
+"${apt[@]}" update >>"${log}" 2>&1 || true
+if ! "${apt[@]}" install --yes --no-install-recommends "${missing[@]}" >>"${log}" 2>&1; then
+  tail -n 20 "${log}" >&2
+  mapfile -t missing < <(list_missing)
+  fail "apt-get failed (its last lines are above): is this machine offline?"
+fi
+echo "setup: done"

@@ -1,0 +1,350 @@
+#!/usr/bin/env python3
+"""The lint of the repository, run as a test: who may include whom, words that would break a promise
+(a clock in the pure core, a hash order, an environment variable), file length, contract headers,
+white space and formatting. Standard library only; a run takes a second or two.
+
+A finding reads `path:line: rule: what is wrong, and the way out`. Exit status: 0 clean, 1 findings,
+2 nothing to look at.
+"""
+
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+from typing import Iterator, NamedTuple
+
+# Layer: the project layers it may include beside itself, and the headers beyond the C++ standard
+# library, by prefix. `posix` stands for the system's C headers (<unistd.h>, <sys/stat.h>).
+# In the order of dependence: a layer names only layers above it.
+LAYERS = {
+    "core": ("", "xxhash.h immintrin.h emmintrin.h"),
+    "federation": ("core", ""),
+    "data": ("core", "posix zlib.h png.h"),
+    "store": ("core federation", "posix sqlite3.h openssl/"),
+    "learner": ("core federation", "posix"),
+    "drivers": ("core federation", ""),
+    "report": ("core federation drivers", "posix nlohmann/json.hpp"),
+    "train": ("core learner data", "torch/ ATen/ c10/"),
+    "sim": ("core federation learner data drivers", ""),
+    "config": ("core federation data learner sim", "toml++/"),  # of learner and sim: settings.h
+    "wire": ("core federation", "google/protobuf"),
+    "rpc": ("core federation store learner drivers wire", "posix google/protobuf grpc openssl/"),
+    "dashboard": ("core federation report", "posix httplib.h prometheus/"),
+}
+
+# Everything else that the project uses. A header of none of these is refused until it stands here.
+THIRD_PARTY = (
+    "toml++/ nlohmann/ CLI/ fmt/ spdlog/ torch/ ATen/ c10/ grpc google/protobuf sqlite3.h openssl/ "
+    "zlib.h png.h httplib.h prometheus/ gtest/ gmock/ rapidcheck benchmark/ xxhash.h immintrin.h "
+    "emmintrin.h"
+).split()
+TEST_ONLY = "gtest/ gmock/ rapidcheck".split()  # for tests beside the code
+
+
+def is_test_file(path: str) -> bool:
+    """Tests beside the code: *_test.cc, and a directory's testing.h of fixtures."""
+    return path.endswith("_test.cc") or path.endswith("/testing.h")
+
+
+class Ban(NamedTuple):
+    rule: str
+    pattern: str
+    where: str  # directories
+    tests_too: bool
+    way_out: str
+    except_for: str = ""  # files
+
+
+PURE = "metis/core/ metis/federation/"
+
+# Looked for in code only, not in comments or string literals.
+BANS = [
+    Ban("clock",
+        r"\b(?:system|steady|high_resolution|utc|file)_clock\b|\bgettimeofday\b|\bclock_gettime\b"
+        r"|\bstd::(?:time|clock)\s*\(|(?<!\w)::time\s*\(|\btime\s*\(\s*(?:nullptr|NULL|0|&)",
+        PURE, False, "time comes in as an Instant argument"),
+    Ban("random",
+        r"(?<![\w.>])s?rand(?:_r)?\s*\(|\brandom_device\b|\bmt19937\w*|\bdefault_random_engine\b"
+        r"|\bminstd_rand0?\b",
+        "metis/", True, "draw from a keyed metis::Random, so that a seed replays the run"),
+    Ban("output",
+        r"\bstd::w?(?:cout|cerr|clog)\b|\bv?f?printf\s*\(|\bf?puts\s*\(|\bputchar\s*\(",
+        PURE, False, "return a Result or an Action and let the program print it",
+        "metis/core/check.cc"),  # the last words of a process whose invariant broke
+    Ban("thread",
+        r"\bstd::(?:j?thread|(?:\w+_)?mutex|condition_variable\w*|async|future|promise|lock_guard"
+        r"|unique_lock|shared_lock|scoped_lock|atomic\w*)\b"
+        r"|<(?:thread|(?:shared_)?mutex|condition_variable|future|atomic)>",
+        "metis/federation/", False, "one thread owns the controller: threads live in the drivers"),
+    Ban("file",
+        r"\bstd::\w*fstream\b|\bstd::filesystem\b|\bf(?:re)?open\s*\(|<(?:fstream|filesystem)>",
+        "metis/federation/", False, "files belong to metis/store: emit an Action instead"),
+    Ban("hash-order",
+        r"\bunordered_(?:multi)?(?:map|set)\b",
+        "metis/federation/", False,
+        "hash order changes sums from run to run: use std::map, or a vector in id order"),
+    Ban("environment", r"\b(?:secure_)?getenv\b",
+        "metis/", True, "settings come from the configuration: two federations must fit in one test"),
+    Ban("using-std", r"\busing\s+namespace\s+std\s*;",
+        "metis/ apps/", True, "write std:: where it is used"),
+]
+UNFINISHED = re.compile(r"\b(?:TODO|FIXME|XXX)\b")  # comments and strings as well
+
+MAX_LINES = 450
+SIZED = {".h", ".cc", ".py", ".sh"}
+TEXT = SIZED | {".cmake", ".md", ".toml", ".json", ".proto", ".txt"}
+SKIPPED_DIRECTORIES = {".git", "build", "runs", "node_modules", "__pycache__"}
+
+
+class Finding(NamedTuple):
+    path: str
+    line: int
+    rule: str
+    what: str
+
+    def __str__(self):
+        return f"{self.path}:{self.line}: {self.rule}: {self.what}"
+
+
+# --- files ---------------------------------------------------------------------------------------
+
+
+def list_files(root: pathlib.Path) -> list[str]:
+    """Tracked and not ignored files of a checkout; of any other tree all but the products of a build."""
+    names = git_files(root) if (root / ".git").exists() else None
+    if names is None:
+        names = []
+        for directory, below, files in os.walk(root):
+            below[:] = [name for name in below if name not in SKIPPED_DIRECTORIES]
+            names += [(pathlib.Path(directory) / f).relative_to(root).as_posix() for f in files]
+    # The index still names a file that was deleted by hand.
+    return sorted({n for n in names if (root / n).is_file() and not (root / n).is_symlink()})
+
+
+def git_files(root: pathlib.Path) -> list[str] | None:
+    command = ["git", "-C", str(root), "ls-files", "-z", "-co", "--exclude-standard"]
+    try:
+        listing = subprocess.run(command, capture_output=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return [os.fsdecode(name) for name in listing.split(b"\0") if name]
+
+
+# --- C++ -----------------------------------------------------------------------------------------
+
+# Numbers are tokens here only because of digit separators: 1'000 opens no character literal.
+TOKEN = re.compile(
+    r"""(?P<comment>//(?:[^\n\\]|\\.)*|/\*.*?\*/)
+      | (?P<literal>R"(?P<end>[^()\\\s]{0,16})\(.*?\)(?P=end)" | "(?:[^"\\\n]|\\.)*" | '(?:[^'\\\n]|\\.)+')
+      | (?<!\w)\d(?:'?[\w.])*""",
+    re.DOTALL | re.VERBOSE)
+INCLUDE = re.compile(r"\s*#\s*include\s*([<\"])([^>\"]+)[>\"]")
+STANDARD = re.compile(r"[a-z0-9_]+")
+SYSTEM = re.compile(r"(?:(?:sys|net|netinet|arpa|linux)/)?[a-z0-9_]+\.h")
+
+
+def blank(text: str) -> str:
+    return re.sub(r"[^\n]", " ", text)
+
+
+def split_code(text: str) -> tuple[list[str], list[str]]:
+    """The lines without comments, and the lines without comments and literals."""
+
+    def without(kinds):
+        return TOKEN.sub(lambda m: blank(m[0]) if any(m[k] for k in kinds) else m[0], text)
+
+    return without(["comment"]).split("\n"), without(["comment", "literal"]).split("\n")
+
+
+def layer_of(path: str) -> str | None:
+    parts = path.split("/")
+    return parts[1] if parts[0] == "metis" and len(parts) > 2 else None
+
+
+def homes(header: str) -> str:
+    found = [l for l, (_, extra) in LAYERS.items() if header.startswith(tuple(extra.split()) or ("\0",))]
+    return ", ".join(f"metis/{layer}" for layer in found) or "apps, tests and bench"
+
+
+def check_include(layer: str, is_test: bool, quote: str, header: str) -> str | None:
+    """What is wrong with this include in this layer, if anything."""
+    layers, extra = (words.split() for words in LAYERS[layer])
+    may = ", ".join([layer, *layers])
+    if header.endswith(".pb.h"):  # generated from proto/
+        header = "grpc" if header.endswith(".grpc.pb.h") else "google/protobuf"
+    allowed = extra + (TEST_ONLY if is_test else [])
+    if header.startswith(tuple(allowed) or ("\0",)):
+        return None
+    if header.startswith("metis/"):
+        target = layer_of(header)
+        if target == layer or target in layers:
+            return None
+        return (f"metis/{layer} may not include {header} (it may include: {may}): pass what it needs "
+                "in as a value or an interface, or move this code up")
+    if header.startswith(tuple(THIRD_PARTY)):
+        return (f"metis/{layer} may not include {header} (its place: {homes(header)}): "
+                "hide it behind an interface there")
+    if quote == '"':
+        return (f'"{header}" is not of this layer: name project headers from the root, "metis/..."; '
+                "apps, tests and bench are included by nobody")
+    if STANDARD.fullmatch(header):
+        return None
+    if SYSTEM.fullmatch(header):
+        if "posix" in extra:
+            return None
+        return (f"metis/{layer} may not include the system header <{header}>: use the C++ one (<cstdint>), "
+                "or move this code to a layer that touches the system")
+    return f"<{header}> is unknown: add it to LAYERS and THIRD_PARTY in scripts/tidy.py if it is meant"
+
+
+def check_includes(path: str, with_literals: list[str], bare: list[str]) -> Iterator[Finding]:
+    layer = layer_of(path)
+    if layer not in LAYERS:
+        yield Finding(path, 1, "layer", "metis/ holds only the layers in scripts/tidy.py's table: "
+                      "add a line there, or move the file")
+        return
+    for number, line in enumerate(with_literals, 1):
+        include = INCLUDE.match(line)
+        if include and "include" in bare[number - 1]:  # not a line of a raw string
+            what = check_include(layer, is_test_file(path), include[1], include[2])
+            if what:
+                yield Finding(path, number, "layer", what)
+
+
+def check_bans(path: str, with_literals: list[str], bare: list[str]) -> Iterator[Finding]:
+    is_test = is_test_file(path)
+    for ban in BANS:
+        if not path.startswith(tuple(ban.where.split())) or path in ban.except_for.split():
+            continue
+        if is_test and not ban.tests_too:
+            continue
+        for number, line in enumerate(bare, 1):
+            found = re.search(ban.pattern, line)
+            if found:
+                word = found[0].strip().rstrip("( ")
+                yield Finding(path, number, ban.rule, f"`{word}` is banned here: {ban.way_out}")
+
+
+def check_header(path: str, text: str, bare: list[str]) -> Iterator[Finding]:
+    if not text.startswith(("//", "/*")):
+        yield Finding(path, 1, "contract", "a header begins with a comment: what it is, who may share "
+                      "it, what it costs")
+    if not any(re.match(r"\s*#\s*pragma\s+once\b", line) for line in bare):
+        yield Finding(path, 1, "pragma-once", "write #pragma once below the contract")
+
+
+# --- text ----------------------------------------------------------------------------------------
+
+
+def check_text(path: str, text: str) -> Iterator[Finding]:
+    lines = text.split("\n")
+    for number, line in enumerate(lines, 1):
+        if "\t" in line:
+            yield Finding(path, number, "white-space", "a tab: write spaces")
+        if line != line.rstrip():
+            yield Finding(path, number, "white-space", "white space at the end of the line: remove it")
+    if text and not text.endswith("\n"):
+        yield Finding(path, len(lines), "white-space", "the last line lacks its newline: add it")
+    count = text.count("\n")
+    if pathlib.PurePath(path).suffix in SIZED and count > MAX_LINES:
+        yield Finding(path, MAX_LINES + 1, "length",
+                      f"{count} lines, at most {MAX_LINES}: a file holds one idea, split it")
+
+
+def check_file(root: pathlib.Path, path: str) -> Iterator[Finding]:
+    suffix = pathlib.PurePath(path).suffix
+    ours = path.startswith(("metis/", "apps/"))
+    if not ours and suffix not in TEXT and path != ".ci/run":
+        return
+    try:
+        text = (root / path).read_bytes().decode()  # bytes: a carriage return must stay visible
+    except UnicodeDecodeError:
+        if suffix in TEXT:
+            yield Finding(path, 1, "encoding", "not UTF-8: save it as UTF-8")
+        return
+    if suffix in TEXT or path == ".ci/run":
+        yield from check_text(path, text)
+    if ours:
+        for number, line in enumerate(text.split("\n"), 1):
+            found = UNFINISHED.search(line)
+            if found:
+                yield Finding(path, number, "unfinished", f"{found[0]}: do it now, or describe the limit")
+    if suffix in {".h", ".cc"}:
+        with_literals, bare = split_code(text)
+        if path.startswith("metis/"):
+            yield from check_includes(path, with_literals, bare)
+        yield from check_bans(path, with_literals, bare)
+        if suffix == ".h":
+            yield from check_header(path, text, bare)
+
+
+# --- formatting ----------------------------------------------------------------------------------
+
+
+def check_format(root: pathlib.Path, paths: list[str]) -> Iterator[Finding]:
+    paths = [p for p in paths if p.endswith((".h", ".cc"))]
+    if not paths:
+        return
+    if not shutil.which("clang-format"):
+        yield Finding(".clang-format", 1, "format", "clang-format is not installed: run scripts/setup.sh, "
+                      "or pass --no-format to check the rest")
+        return
+    command = ["clang-format", "--dry-run", "-Werror", "--style=file"]
+    batches = [paths[i:i + 8] for i in range(0, len(paths), 8)]
+
+    def run(batch):
+        return subprocess.run(command + batch, cwd=root, capture_output=True, text=True)
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for batch, result in zip(batches, pool.map(run, batches)):
+            yield from format_findings(batch, result)
+
+
+def format_findings(batch: list[str], result: subprocess.CompletedProcess) -> Iterator[Finding]:
+    """One finding a file: where it first differs."""
+    places = re.findall(r"^(.+?):(\d+):\d+: error: .*clang-format-violations", result.stderr, re.MULTILINE)
+    for path in dict.fromkeys(path for path, _ in places):
+        lines = [int(line) for p, line in places if p == path]
+        yield Finding(path, min(lines), "format",
+                      f"differs from .clang-format in {len(lines)} place(s): run clang-format -i {path}")
+    if result.returncode != 0 and not places:
+        said = " ".join(result.stderr.split())
+        yield Finding(batch[0], 1, "format", f"clang-format failed with {result.returncode}: {said}")
+
+
+# --- the whole -----------------------------------------------------------------------------------
+
+
+def check(root: pathlib.Path, formatting: bool) -> tuple[list[str], list[Finding]]:
+    """The files looked at, and what was found, by path and line."""
+    paths = list_files(root)
+    findings = [finding for path in paths for finding in check_file(root, path)]
+    if formatting:
+        findings += check_format(root, paths)
+    return paths, sorted(findings)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--root", type=pathlib.Path, metavar="DIR",
+                        default=pathlib.Path(__file__).resolve().parent.parent,
+                        help="the tree to check (default: the repository of this script)")
+    parser.add_argument("--no-format", action="store_true", help="leave clang-format out")
+    options = parser.parse_args()
+
+    paths, findings = check(options.root, not options.no_format)
+    if not paths:
+        print(f"tidy: no files in {options.root}: is that the root of the repository?", file=sys.stderr)
+        return 2
+    for finding in findings:
+        print(finding)
+    print(f"tidy: {len(findings)} finding(s) in {len(paths)} files", file=sys.stderr)
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,211 @@
+"""`metis simulate` and `metis replay`, as a user types them.
+
+Usage: simulate_test.py DIRECTORY_OF_THE_PROGRAMS
+"""
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+BIN = Path(sys.argv.pop(1)).resolve() if len(sys.argv) > 1 else Path("build/dev/bin").resolve()
+
+POLICIES = ["sync-fedavg", "sync-dvw", "async-fedavg", "fedasync", "async-dvw",
+            "async-dvw-adaptive"]
+# Small enough for a test, uneven enough that policies differ.
+SMALL = ["--duration", "120s", "--sizes", "powerlaw", "--classes", "noniid:3",
+         "--set", "builtin.training_examples=2000"]
+
+
+class SimulateTest(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.home = Path(directory.name)
+
+    def metis(self, *arguments):
+        return subprocess.run([str(BIN / "metis"), *arguments], cwd=self.home,
+                              capture_output=True, text=True, timeout=300)
+
+    def simulate(self, *arguments):
+        run = self.metis("simulate", *SMALL, *arguments)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        return run.stdout
+
+    def summary(self, directory):
+        return json.loads((self.home / directory / "summary.json").read_text())
+
+    def test_every_policy_ends_with_a_sensible_row(self):
+        table = self.simulate("--policy", "all", "--out", "run")
+        rows = [line.split() for line in table.splitlines()[1:7]]
+        self.assertEqual([row[0] for row in rows], POLICIES)
+        for policy in POLICIES:
+            summary = self.summary(f"run/{policy}")
+            self.assertTrue(summary["complete"])
+            self.assertEqual(summary["stopped_by"], "duration")
+            self.assertAlmostEqual(summary["length_s"], 120, delta=1)  # from the start of training
+            self.assertGreater(summary["update_requests"], 10, policy)
+            self.assertEqual(summary["updates_rejected"], 0, policy)
+            self.assertGreater(summary["accuracy"]["best"], 0.4, policy)  # chance is 0.1
+            self.assertEqual(len(summary["learners"]), 10)
+            per_request = (summary["models_exchanged"] - summary["models_for_evaluation"]) / \
+                summary["update_requests"]
+            self.assertEqual(per_request, 2, policy)
+            if "dvw" not in policy:
+                self.assertEqual(summary["models_for_evaluation"], 0)
+
+    def test_policies_truly_differ(self):
+        self.simulate("--policy", "sync-fedavg,async-fedavg,async-dvw", "--out", "run")
+        requests = {self.summary(f"run/{policy}")["update_requests"]
+                    for policy in ("sync-fedavg", "async-fedavg", "async-dvw")}
+        self.assertEqual(len(requests), 3)
+
+    def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(self):
+        for out, seed in (("a", "7"), ("b", "7"), ("c", "8")):
+            self.simulate("--policy", "async-dvw-adaptive", "--seed", seed, "--out", out)
+        a, b, c = ((self.home / out / "events.jsonl").read_bytes() for out in "abc")
+        self.assertEqual(a, b)
+        self.assertNotEqual(a, c)
+        self.assertEqual((self.home / "a/models.f32").read_bytes(),
+                         (self.home / "b/models.f32").read_bytes())
+
+    def test_a_replay_ends_at_the_same_state(self):
+        self.simulate("--policy", "all", "--out", "run")
+        for policy in POLICIES:
+            run = self.metis("replay", f"run/{policy}", "--json")
+            self.assertEqual(run.returncode, 0, run.stderr)
+            outcome = json.loads(run.stdout)
+            self.assertEqual(outcome["state_hash"], self.summary(f"run/{policy}")["state_hash"])
+            self.assertTrue(outcome["compared_with_summary"])
+            self.assertGreater(outcome["notes"], 10)
+
+    def test_a_replay_of_a_run_with_crashes_ends_at_the_same_state(self):
+        for seed in ("2", "3", "5"):
+            self.simulate("--policy", "async-dvw", "--faults", "--seed", seed, "--out", seed)
+            run = self.metis("replay", seed)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertIn("as the run ended", run.stdout)
+
+    def test_a_replay_notices_what_was_changed(self):
+        self.simulate("--policy", "async-dvw", "--out", "run")
+        events = self.home / "run/events.jsonl"
+        lines = events.read_text().splitlines(keepends=True)
+
+        def replay_of(changed):
+            events.write_text("".join(changed))
+            return self.metis("replay", "run")
+
+        at = next(i for i, line in enumerate(lines) if '"note":"committed"' in line)
+        edited = re.sub(r'"contribution":[0-9.]+', '"contribution":0.5', lines[at], count=1)
+        run = replay_of(lines[:at] + [edited] + lines[at + 1:])
+        self.assertEqual(run.returncode, 1)
+        self.assertIn(f"line {at + 1} of events.jsonl", run.stderr)
+
+        run = replay_of(lines[:-50])
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("was the record shortened?", run.stderr)
+
+        run = replay_of(lines[:at] + ["{broken\n"] + lines[at + 1:])
+        self.assertEqual(run.returncode, 1)
+        self.assertIn(f"events.jsonl:{at + 1}: no JSON object", run.stderr)
+
+        models = self.home / "run/models.f32"
+        data = bytearray(models.read_bytes())
+        data[-10] ^= 1
+        models.write_bytes(data)
+        run = replay_of(lines)
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("has another fingerprint", run.stderr)
+
+    def test_a_run_that_was_cut_off_can_still_be_replayed(self):
+        self.simulate("--policy", "async-fedavg", "--out", "run")
+        (self.home / "run/summary.json").unlink()
+        events = self.home / "run/events.jsonl"
+        record = events.read_bytes()
+        for cut in (20, 500, 1111, 5000, 12345):
+            events.write_bytes(record[:-cut])
+            run = self.metis("replay", "run")
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertIn("it was cut off", run.stdout)
+
+    def test_a_killed_run_can_be_replayed_as_far_as_it_went(self):
+        with subprocess.Popen([str(BIN / "metis"), "simulate", "--policy", "async-fedavg",
+                               "--duration", "1000h", "--out", "run"], cwd=self.home,
+                              stderr=subprocess.DEVNULL) as run:
+            record = self.home / "run/events.jsonl"
+            while run.poll() is None and not (record.exists() and record.stat().st_size > 500_000):
+                pass
+            run.kill()
+        replayed = self.metis("replay", "run")
+        self.assertEqual(replayed.returncode, 0, replayed.stderr)
+        self.assertIn("it was cut off", replayed.stdout)
+
+    def test_an_interrupted_run_keeps_what_was_reached(self):
+        with subprocess.Popen([str(BIN / "metis"), "simulate", "--policy", "async-fedavg",
+                               "--duration", "1000h", "--out", "run"], cwd=self.home,
+                              stderr=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              text=True) as run:
+            record = self.home / "run/events.jsonl"
+            while run.poll() is None and not (record.exists() and record.stat().st_size > 500_000):
+                pass
+            run.terminate()
+            table, _ = run.communicate(timeout=60)
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("interrupted", table)
+        self.assertFalse(self.summary("run")["complete"])
+        replayed = self.metis("replay", "run")
+        self.assertIn("as the run ended", replayed.stdout)
+
+    def test_an_existing_run_is_not_overwritten_unasked(self):
+        self.simulate("--out", "run")
+        run = self.metis("simulate", *SMALL, "--out", "run")
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("run already holds a run: choose another --out, or --force to replace it",
+                      run.stderr)
+        self.simulate("--out", "run", "--force")
+        (self.home / "other").mkdir()
+        (self.home / "other/precious.txt").write_text("mine")
+        run = self.metis("simulate", *SMALL, "--out", "other", "--force")
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("other holds other files", run.stderr)
+        self.assertTrue((self.home / "other/precious.txt").exists())
+
+    def test_mistakes_are_named_with_the_way_out(self):
+        run = self.metis("simulate", "--policy", "asinc-dvw")
+        self.assertEqual(run.returncode, 2)
+        self.assertIn("did you mean async-dvw?", run.stderr)
+        run = self.metis("simulate", "--set", "federation.polcy=x")
+        self.assertEqual(run.returncode, 1)
+        self.assertIn('did you mean "policy"?', run.stderr)
+        run = self.metis("simulate", "nothing.toml")
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("nothing.toml", run.stderr)
+        run = self.metis("replay", "nowhere")
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("nowhere does not exist", run.stderr)
+        run = self.metis("replay", ".")
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("is no run directory", run.stderr)
+        self.assertFalse((self.home / "runs").exists())
+
+    def test_the_resolved_configuration_runs_the_same_again(self):
+        self.simulate("--policy", "async-dvw", "--seed", "3", "--out", "first")
+        again = self.metis("simulate", "first/config.toml", "--out", "again")
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertEqual((self.home / "first/events.jsonl").read_bytes(),
+                         (self.home / "again/events.jsonl").read_bytes())
+
+    def test_json_for_machines_and_help_with_an_example(self):
+        output = self.simulate("--policy", "fedasync", "--out", "run", "--json")
+        self.assertEqual(json.loads(output)[0]["policy"], "fedasync")
+        for command in ("simulate", "replay"):
+            run = self.metis(command, "--help")
+            self.assertEqual(run.returncode, 0)
+            self.assertRegex(run.stdout, rf"Examples?:\n  metis (simulate|{command})")
+
+
+if __name__ == "__main__":
+    unittest.main()

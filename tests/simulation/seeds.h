@@ -1,0 +1,48 @@
+// Seeds of a simulation test: how many, from which on; each is independent, so all cores take part.
+// Given on the command line (--seeds=N --first-seed=K), so that a failure's seed can be run alone.
+#pragma once
+
+#include <atomic>
+#include <charconv>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace metis::tests {
+
+struct SeedRange {
+  uint64_t first = 1;
+  uint64_t count = 1000;
+};
+
+// Takes "--seeds=" and "--first-seed=" from the arguments; false for any other.
+inline bool ParseSeedFlag(std::string_view argument, SeedRange& range) {
+  auto value = [&](std::string_view flag, uint64_t& out) {
+    if (!argument.starts_with(flag)) return false;
+    argument.remove_prefix(flag.size());
+    auto [end, error] = std::from_chars(argument.data(), argument.data() + argument.size(), out);
+    return error == std::errc() && end == argument.data() + argument.size();
+  };
+  return value("--seeds=", range.count) || value("--first-seed=", range.first);
+}
+
+// Calls `run(seed)` for every seed, on all cores, until one returns false; those begun are
+// finished.
+inline void ForEachSeed(const SeedRange& range, const std::function<bool(uint64_t)>& run) {
+  std::atomic<uint64_t> next{0};
+  std::atomic<bool> stop{false};
+  std::vector<std::jthread> threads;
+  for (unsigned i = 0; i < std::max(1u, std::thread::hardware_concurrency()); ++i) {
+    threads.emplace_back([&] {
+      while (!stop) {
+        uint64_t offset = next++;
+        if (offset >= range.count) return;
+        if (!run(range.first + offset)) stop = true;
+      }
+    });
+  }
+}
+
+}  // namespace metis::tests
