@@ -21,7 +21,8 @@ import sys
 GOALS = [
     (r"average ", r"avx", 1.35),
     (r"replace ", r"avx", 1.25),
-    (r"community ", r"\d+ learners", 1.20),
+    # Not for the warm cases: there ten learners' models stay in a large cache, a thousand cannot.
+    (r"community 1M$", r"\d+ learners", 1.20),
     (r"community ", r"allocations", 0),
 ]
 
