@@ -124,8 +124,9 @@ TEST(ParseConfig, NamesTheTypeThatWasExpected) {
             "federation.toml:2: momentum = a table: expected a number");
   EXPECT_EQ(Complaint("[training]\nkeep_momentum = 1979-05-27\n"),
             "federation.toml:2: keep_momentum = a date: expected true or false");
-  EXPECT_EQ(Complaint("[sync]\nround_deadline = 30\n"),
-            "federation.toml:2: round_deadline = 30: expected a duration in quotes, e.g. \"90s\"");
+  EXPECT_EQ(
+      Complaint("[sync]\nround_deadline = 30\n"),
+      "federation.toml:2: round_deadline = 30: expected a duration with its unit, e.g. \"90s\"");
   EXPECT_EQ(Complaint("[data]\nsizes = true\n"),
             "federation.toml:2: sizes = true: expected a text in quotes");
 }

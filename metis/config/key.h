@@ -188,7 +188,7 @@ Key<Target> Time(std::string_view name, Field field, Range<Duration> range,
       name, field, Text("duration, ", words, unbounded ? ", or \"forever\"" : ""), documentation,
       [range, words, unbounded](const Value& value) -> Result<Duration> {
         const std::string* text = value.text();
-        if (!text) return Invalid("expected a duration in quotes, e.g. \"90s\"");
+        if (!text) return Invalid("expected a duration with its unit, e.g. \"90s\"");
         if (unbounded && *text == kForever) return Duration::Forever();
         Result<Duration> duration = ParseDuration(*text);
         if (duration && !range.Holds(*duration)) return Invalid(Text("must be ", words));

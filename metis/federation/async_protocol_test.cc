@@ -141,6 +141,29 @@ TEST(AsyncProtocol, AStoreThatFailsRefusesTheUpdateByName) {
   EXPECT_EQ(h.One<CommunityCommitted>().version, Version(1));
 }
 
+// The raise is not undone, and a version must never have two sets of bits.
+TEST(AsyncProtocol, AScaleThatWasRaisedForARefusedUpdateIsAVersionOfItsOwn) {
+  FlakyStore store;
+  Harness h(SettingsFor("async-fedavg", 2), &store);
+  h.JoinAll();
+  h.Update(0, 1, 1.1f);
+  h.Update(1, 1, 2.3f);
+  LearnerJoined large = h.Joining(6);
+  large.training_examples = 100'000;
+  h.Send(large);
+  store.FailAfter(0);
+  h.Update(6, 1, 0.7f);
+  EXPECT_EQ(h.One<RejectUpdate>().reason, RejectReason::kStorage);
+  auto note = h.One<CommunityCommitted>();
+  EXPECT_EQ(note.version, Version(3));
+  EXPECT_TRUE(note.updates.empty());
+  EXPECT_EQ(note.model, h.controller().community());
+  auto sent = h.One<SendCommunity>();
+  EXPECT_EQ(sent.version, note.version);
+  EXPECT_EQ(sent.model, note.model);
+  EXPECT_EQ(h.controller().statistics().requests, 2u);
+}
+
 TEST(AsyncProtocol, AnEarlierLifesUpdateThatCannotBeStoredIsRefusedByNameToo) {
   FlakyStore store;
   Harness h(SettingsFor("async-dvw", 2), &store);

@@ -52,9 +52,10 @@ struct WeighedUpdate {
 
 // A renewed community model: the controller gives it the next version.
 struct Commit {
-  std::vector<WeighedUpdate> updates;  // what went in, in learner order
-  std::vector<LearnerId> receivers;    // who gets the new model now
-  bool restart = false;                // receivers drop the training under way
+  std::vector<WeighedUpdate>
+      updates;                       // what went in, in learner order; empty: a raised scale alone
+  std::vector<LearnerId> receivers;  // who gets the new model now
+  bool restart = false;              // receivers drop the training under way
 };
 
 class Protocol {

@@ -80,6 +80,7 @@ class SyncProtocol final : public Protocol {
     // A member may have begun a new life with fewer examples since it reported.
     for (const auto& [learner, update] : reported_)
       largest = std::max(largest, update.contribution);
+    const ModelPtr current = community_.Current();
     Result<void> replaced = community_.RaiseScale(largest);
     if (replaced) replaced = community_.ReplaceAll(Contributions());
     Commit commit;
@@ -92,7 +93,10 @@ class SyncProtocol final : public Protocol {
       }
     }
     reported_.clear();
-    if (!replaced) return std::nullopt;
+    if (!replaced) {
+      // A raised scale may have changed the last bits: then that is a version of its own.
+      return community_.Current() == current ? std::nullopt : std::optional(Commit());
+    }
     std::map<LearnerId, State> before = std::move(participants_);
     StartRound(next, membership);
     for (const auto& [learner, state] : participants_) {

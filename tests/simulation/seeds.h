@@ -2,9 +2,12 @@
 // Given on the command line (--seeds=N --first-seed=K), so that a failure's seed can be run alone.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <atomic>
 #include <charconv>
 #include <cstdint>
+#include <cstdio>
 #include <functional>
 #include <string_view>
 #include <thread>
@@ -43,6 +46,17 @@ inline void ForEachSeed(const SeedRange& range, const std::function<bool(uint64_
       }
     });
   }
+}
+
+// The main() of a test over seeds: gtest's arguments, then those of ParseSeedFlag().
+inline int RunSeedTests(int argc, char** argv, SeedRange& range) {
+  testing::InitGoogleTest(&argc, argv);
+  for (int i = 1; i < argc; ++i) {
+    if (ParseSeedFlag(argv[i], range)) continue;
+    std::fprintf(stderr, "unknown argument %s; allowed: --seeds=N --first-seed=K\n", argv[i]);
+    return 2;
+  }
+  return RUN_ALL_TESTS();
 }
 
 }  // namespace metis::tests

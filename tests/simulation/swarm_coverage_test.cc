@@ -189,12 +189,5 @@ TEST(SwarmCoverage, EverythingThatFaultsCanLeadToOccurs) {
 }  // namespace metis::sim
 
 int main(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
-  for (int i = 1; i < argc; ++i) {
-    if (!metis::tests::ParseSeedFlag(argv[i], metis::sim::seeds)) {
-      std::fprintf(stderr, "unknown argument %s; allowed: --seeds=N --first-seed=K\n", argv[i]);
-      return 2;
-    }
-  }
-  return RUN_ALL_TESTS();
+  return metis::tests::RunSeedTests(argc, argv, metis::sim::seeds);
 }
