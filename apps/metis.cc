@@ -46,7 +46,8 @@ void PrintHelp(std::ostream& out) {
   table.Print(out);
   out << "\nExample:\n"
          "  metis init\n"
-         "  metis check federation.toml\n";
+         "  metis check federation.toml\n"
+         "  metis simulate federation.toml --out runs/first\n";
 }
 
 int UnknownCommand(std::string_view word) {

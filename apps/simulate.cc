@@ -193,7 +193,8 @@ int Simulate(const Options& options) {
     std::cout << report::Json(summaries).dump(2) << "\n";
   } else {
     PrintTable(summaries);
-    std::cout << "\nRecorded in " << options.out << (configs.size() == 1 ? "" : "/POLICY")
+    std::cout << "\nSeed " << configs[0].simulation.seed << ". Recorded in " << options.out
+              << (configs.size() == 1 ? "" : "/POLICY")
               << "; `metis replay` runs a record again.\n";
   }
   return Finish(interrupted ? kFailed : kOk);

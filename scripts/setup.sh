@@ -11,11 +11,9 @@ packages=(
   # tools
   g++ cmake ninja-build clang clang-format clang-tidy python3
   # tests and benchmarks
-  libgtest-dev libgmock-dev libbenchmark-dev librapidcheck-dev
+  libgtest-dev libgmock-dev libbenchmark-dev
   # command line, configuration, JSON, checksums
   libcli11-dev libtomlplusplus-dev nlohmann-json3-dev libxxhash-dev
-  # the sanitizers of clang
-  libclang-rt-14-dev
 )
 
 list_missing() {
