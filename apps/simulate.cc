@@ -203,9 +203,8 @@ int Simulate(const Options& options) {
 int Main(int argc, const char* const* argv) {
   Options options;
   CLI::App app(
-      "Runs federations in virtual time: the same controller and learner code as over the "
-      "network,\nwith simulated clocks, machines and links. Without a file the defaults "
-      "run.",
+      "Runs whole federations in virtual time: the real controller and learner code, with\n"
+      "simulated clocks, machines and links. Without a file the defaults run.",
       "metis simulate");
   app.footer(
       "Examples:\n"
