@@ -1,0 +1,158 @@
+#include "metis/report/run_directory.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <limits>
+
+#include "metis/core/text.h"
+
+namespace metis::report {
+namespace {
+
+namespace fs = std::filesystem;
+using federation::Event;
+using testing::HasSubstr;
+
+class RunDirectoryTest : public testing::Test {
+ protected:
+  RunDirectoryTest()
+      : directory_(fs::path(testing::TempDir()) /
+                   testing::UnitTest::GetInstance()->current_test_info()->name()),
+        pool_(ModelSchema::Create({{"weight", {2, 3}}, {"bias", {2}}}).value()) {
+    fs::remove_all(directory_);
+  }
+  ~RunDirectoryTest() override { fs::remove_all(directory_); }
+
+  ModelPtr Filled(float first) {
+    ModelDraft draft = pool_.Draft();
+    for (float& value : draft.parameters()) value = first++;
+    return std::move(draft).Seal();
+  }
+
+  // Every kind of event, with values that a careless format would spoil.
+  std::vector<Event> AllEvents() {
+    const federation::UpdateId id{LearnerId(3), Incarnation(2), Sequence(1)};
+    constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+    ConfusionCounts counts = ConfusionCounts::FromCounts(2, {5, 1, 0, 7}).value();
+    federation::LearnerJoined joined{
+        LearnerId(3), Incarnation(2), federation::Role::kLearner, "clinic \"north\"\n", "slow",
+        1234,         {6, 7},         0xfedcba9876543210u};
+    federation::UpdateReceived update{
+        id,
+        Version(9),
+        77,
+        Filled(0.1f),
+        counts,
+        {4, 2, {0.1, kNan, HUGE_VAL, -HUGE_VAL, 1e-310}, 1, federation::CycleReason::kC2, 88}};
+    return {joined,
+            federation::LearnerLost{LearnerId(1), Incarnation(1)},
+            federation::LearnerReturned{LearnerId(1), Incarnation(1)},
+            federation::LearnerLeft{LearnerId(0), Incarnation(5)},
+            federation::EpochReported{LearnerId(3), Incarnation(2), 4, 1},
+            update,
+            federation::CommunityRequested{LearnerId(3), Incarnation(2), Sequence(1)},
+            federation::CountsReceived{LearnerId(1), Incarnation(1), id, counts},
+            federation::EvaluationFailed{LearnerId(1), Incarnation(1), id},
+            federation::CommunityTested{LearnerId(9), Incarnation(1), Version(9), counts, 0.3},
+            federation::OperatorCommand{federation::OperatorCommand::Kind::kWithdraw, LearnerId(3)},
+            federation::TimerFired{{federation::TimerId::Kind::kLease, 3}}};
+  }
+
+  fs::path directory_;
+  ModelPool pool_;
+};
+
+// By the hash form: models count by their bytes.
+std::string Bytes(const Event& event) {
+  BinaryWriter writer(BinaryWriter::Mode::kHash);
+  writer("event", event);
+  return writer.archived().bytes;
+}
+
+TEST_F(RunDirectoryTest, EveryEventReadsBackToTheSameBits) {
+  std::vector<Event> events = AllEvents();
+  ASSERT_EQ(events.size(), std::variant_size_v<Event>);
+  auto writer = RunWriter::Create(directory_.string(), "# config\n", Filled(7), false).value();
+  for (size_t i = 0; i < events.size(); ++i) {
+    writer->Event(Instant::FromNanoseconds(static_cast<int64_t>(i) * 1'000'000'007), events[i]);
+  }
+  writer.reset();
+  auto reader = RunReader::Open(directory_.string()).value();
+  EXPECT_EQ(reader->config_toml(), "# config\n");
+  EXPECT_EQ(reader->initial()->Fingerprint(), Filled(7)->Fingerprint());
+  EXPECT_TRUE(reader->summary().is_null());
+  for (size_t i = 0; i < events.size(); ++i) {
+    Result<RunReader::Line> line = reader->Next();
+    ASSERT_TRUE(line.ok()) << line.error().message;
+    EXPECT_EQ(line->time.nanoseconds(), static_cast<int64_t>(i) * 1'000'000'007);
+    ASSERT_TRUE(std::holds_alternative<Event>(line->content)) << i;
+    EXPECT_EQ(Bytes(std::get<Event>(line->content)), Bytes(events[i]))
+        << federation::kEventNames[i];
+  }
+  EXPECT_TRUE(std::holds_alternative<RunReader::End>(reader->Next()->content));
+}
+
+TEST_F(RunDirectoryTest, ALineThatIsCutOffEndsTheRecord) {
+  auto writer = RunWriter::Create(directory_.string(), "", Filled(1), false).value();
+  for (const Event& event : AllEvents()) writer->Event(Instant(), event);
+  writer.reset();
+  fs::path events = directory_ / kEventsFile;
+  fs::resize_file(events, fs::file_size(events) - 3);
+  auto reader = RunReader::Open(directory_.string()).value();
+  size_t whole = 0;
+  for (;;) {
+    Result<RunReader::Line> line = reader->Next();
+    ASSERT_TRUE(line.ok()) << line.error().message;
+    if (std::holds_alternative<RunReader::End>(line->content)) break;
+    ++whole;
+  }
+  EXPECT_EQ(whole, AllEvents().size() - 1);
+}
+
+TEST_F(RunDirectoryTest, DamageIsNamedWithItsPlace) {
+  auto writer = RunWriter::Create(directory_.string(), "", Filled(1), false).value();
+  writer.reset();
+  auto first_error = [&](const std::string& line) {
+    std::ofstream(directory_ / kEventsFile) << line << "\n";
+    Result<RunReader::Line> read = RunReader::Open(directory_.string()).value()->Next();
+    return read.ok() ? std::string("none") : read.error().message;
+  };
+  EXPECT_THAT(first_error("{"), HasSubstr("events.jsonl:1: no JSON object"));
+  EXPECT_THAT(first_error("{\"event\":\"lost\"}"), HasSubstr("\"t_ns\" is missing"));
+  EXPECT_THAT(first_error("{\"t_ns\":1,\"event\":\"gone\"}"), HasSubstr("unknown event \"gone\""));
+  EXPECT_THAT(first_error("{\"t_ns\":1,\"event\":\"lost\",\"learner\":\"x\"}"),
+              HasSubstr("field \"learner\" is no whole number"));
+  EXPECT_THAT(first_error("{\"t_ns\":1,\"event\":\"lost\",\"learner\":1}"),
+              HasSubstr("field \"incarnation\" is missing"));
+  EXPECT_THAT(first_error("{\"t_ns\":1,\"event\":\"command\",\"kind\":\"hop\",\"learner\":1}"),
+              HasSubstr("field \"kind\" is an unknown word"));
+}
+
+TEST_F(RunDirectoryTest, ADamagedInitialModelIsRefused) {
+  auto writer = RunWriter::Create(directory_.string(), "", Filled(1), false).value();
+  writer.reset();
+  std::fstream models(directory_ / kModelsFile, std::ios::in | std::ios::out | std::ios::binary);
+  models.seekp(5);
+  models.put('!');
+  models.close();
+  Result<std::unique_ptr<RunReader>> reader = RunReader::Open(directory_.string());
+  ASSERT_FALSE(reader.ok());
+  EXPECT_THAT(reader.error().message, HasSubstr("record 0 of models.f32"));
+}
+
+TEST_F(RunDirectoryTest, OtherFilesAreNeverReplaced) {
+  fs::create_directories(directory_);
+  std::ofstream(directory_ / "thesis.txt") << "mine";
+  Result<std::unique_ptr<RunWriter>> writer =
+      RunWriter::Create(directory_.string(), "", Filled(1), true);
+  ASSERT_FALSE(writer.ok());
+  EXPECT_THAT(writer.error().message, HasSubstr("holds other files"));
+  EXPECT_FALSE(RunWriter::Create((directory_ / "thesis.txt").string(), "", Filled(1), true).ok());
+  EXPECT_FALSE(RunWriter::Create("", "", Filled(1), true).ok());
+}
+
+}  // namespace
+}  // namespace metis::report
