@@ -52,9 +52,10 @@ function(metis_program name)
   install(TARGETS ${name} RUNTIME DESTINATION bin)
 endfunction()
 
-# One executable is one ctest entry; LABELS names its ring (unit, laws, simulation, e2e).
+# One executable is one ctest entry; LABELS names its ring (unit, laws, simulation, e2e), ARGUMENTS are what
+# ctest passes to it.
 function(metis_test name)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPENDS;LABELS;ARGUMENTS" ${ARGN})
   if(NOT ARG_LABELS)
     message(FATAL_ERROR "metis_test(${name}): LABELS is missing (unit, laws, simulation or e2e)")
   endif()
@@ -63,6 +64,6 @@ function(metis_test name)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE metis_options ${ARG_DEPENDS} GTest::gtest_main GTest::gmock)
-  add_test(NAME ${name} COMMAND ${name})
+  add_test(NAME ${name} COMMAND ${name} ${ARG_ARGUMENTS})
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
 endfunction()
