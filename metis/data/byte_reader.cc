@@ -55,6 +55,15 @@ Result<ByteReader> ByteReader::Open(const std::string& path) {
   return ByteReader(path, std::move(stream), size);
 }
 
+bool ByteReader::is_plain() const { return gzdirect(stream_->file) == 1; }
+
+bool ByteReader::AtEnd() {
+  int next = gzgetc(stream_->file);
+  if (next == -1) return true;
+  gzungetc(next, stream_->file);
+  return false;
+}
+
 Error ByteReader::At(uint64_t offset, std::string_view message) const {
   return Invalid(Text(path_, ": offset ", offset, ": ", message));
 }

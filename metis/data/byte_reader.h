@@ -28,6 +28,11 @@ class ByteReader {
   // best compression could hide in it.
   uint64_t most_left() const { return most_ > offset_ ? most_ - offset_ : 0; }
 
+  bool is_plain() const;
+  // Whether a next byte is surely missing. A gzipped file may still have a bad checksum: see
+  // ExpectEnd().
+  bool AtEnd();
+
   // Fills `bytes`; fails if the file ends before. `what` says what is read, for the message.
   Result<void> Read(std::span<uint8_t> bytes, std::string_view what);
   // As Read(), appending `count` bytes to `out`.

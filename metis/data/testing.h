@@ -39,6 +39,7 @@ class FileTest : public testing::Test {
   std::string Path(std::string_view name) const { return (directory_ / name).string(); }
 
   std::string Write(std::string_view name, const Bytes& bytes) const {
+    std::filesystem::remove(Path(name));  // some file systems flush a file that is overwritten
     std::ofstream file(Path(name), std::ios::binary);
     file.write(reinterpret_cast<const char*>(bytes.data()),
                static_cast<std::streamsize>(bytes.size()));
