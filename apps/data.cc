@@ -8,7 +8,9 @@
 
 #include "apps/cli.h"
 #include "apps/data_directory.h"
+#include "apps/data_fetch.h"
 #include "apps/table.h"
+#include "metis/core/fingerprint.h"
 #include "metis/core/text.h"
 #include "metis/data/catalogue.h"
 #include "metis/data/sheet.h"
@@ -73,7 +75,8 @@ int List(const Options& options) {
     return Finish();
   }
   table.Print(std::cout, OutputIsTerminal());
-  std::cout << "\nKept in " << options.data_directory << "; bring one in: metis data import NAME "
+  std::cout << "\nKept in " << options.data_directory
+            << "; bring one in: metis data fetch NAME, or metis data import NAME "
             << "FILES...\n";
   return Finish();
 }
@@ -119,6 +122,7 @@ Json Describe(const Dataset& set) {
                     {"values", set.has_pixels() ? "pixels" : "features"},
                     {"shape", {set.shape().channels, set.shape().height, set.shape().width}},
                     {"means", set.means()},
+                    {"fingerprint", Hex(set.ContentFingerprint())},
                     {"classes", classes}};
   if (set.has_writers()) described["writers"] = set.writer_names().size();
   return described;
@@ -132,6 +136,7 @@ void PrintSummary(const Dataset& set) {
   table.AddRow({"examples", Text(set.size())});
   table.AddRow({set.has_pixels() ? "pixels" : "features", FormatShape(set.shape())});
   table.AddRow({"means", Join(means, " ")});
+  table.AddRow({"fingerprint", Hex(set.ContentFingerprint())});
   if (set.has_writers()) table.AddRow({"writers", Text(set.writer_names().size())});
   table.Print(std::cout);
   std::cout << "\n";
@@ -188,7 +193,27 @@ int BringIn(const Options& options) {
   return Finish();
 }
 
-// CLI11 would say the name of the program with its parent's otherwise.
+int BringFromAfar(const Options& options) {
+  for (const std::string& name : options.files) {
+    const KnownSet* set = data::FindKnown(name);
+    if (set == nullptr) return Complain(UnknownName(name).message);
+    std::string here = Locate(*set, options.data_directory);
+    if (here.empty() && !CanFetch(*set)) {
+      return Complain(Text("there is no package of ", name, ".\nIts files are offered at ",
+                           set->origin, ".\nThen: metis data import ", name, " FILES..."));
+    }
+    const bool fresh = here.empty();
+    if (fresh) {
+      Result<std::string> place = Fetch(*set, options.data_directory);
+      if (!place) return Complain(place.error().message);
+      here = *place;
+    }
+    std::cout << name << (fresh ? " is now in " : " is already in ") << here << "\n";
+  }
+  return Finish();
+}
+
+// A command with what all of them have: an example, and where the data sets are.
 CLI::App* AddCommand(CLI::App& app, const std::string& word, const std::string& description,
                      const std::string& example, Options& options) {
   CLI::App* command = app.add_subcommand(word, description);
@@ -229,9 +254,14 @@ int Main(int argc, const char* const* argv) {
   import->add_option("NAME", options.what, "A name of `metis data list`")->required();
   import->add_option("FILES", options.files, "Its files, or a directory with them")->required();
 
+  CLI::App* fetch = AddCommand(app, "fetch", "Download known data sets, check and keep them",
+                               "  metis data fetch mnist fashion-mnist cifar10", options);
+  fetch->add_option("NAMES", options.files, "Names of `metis data list`")->required();
+
   if (std::optional<int> code = ParseArguments(app, argc, argv)) return *code;
   if (list->parsed()) return List(options);
   if (info->parsed()) return Info(options);
+  if (fetch->parsed()) return BringFromAfar(options);
   return BringIn(options);
 }
 

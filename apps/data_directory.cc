@@ -7,6 +7,7 @@
 #include <map>
 #include <system_error>
 
+#include "metis/core/fingerprint.h"
 #include "metis/core/text.h"
 
 namespace metis::apps {
@@ -55,7 +56,8 @@ Result<Chosen> ChooseAll(const KnownSet& set, const std::vector<std::string>& fi
                        "\nTheir makers offer them at ", set.origin, "."));
 }
 
-Result<void> CopyAndRead(const KnownSet& set, const Chosen& chosen, const fs::path& directory) {
+Result<void> CopyAndRead(const KnownSet& set, const Chosen& chosen, const fs::path& directory,
+                         Trust trust) {
   std::error_code error;
   fs::create_directories(directory, error);
   if (error) return Unavailable(Text(directory.string(), ": ", error.message()));
@@ -70,6 +72,10 @@ Result<void> CopyAndRead(const KnownSet& set, const Chosen& chosen, const fs::pa
   for (data::Part part : data::kParts) {
     Result<data::Dataset> read = data::LoadKnown(set, directory.string(), part);
     if (!read) return read.error();
+    if (trust == Trust::kAsRecorded && !data::IsAsRecorded(set, part, *read)) {
+      return Invalid(Text(read->name(), " is not the content that it should be (fingerprint ",
+                          Hex(read->ContentFingerprint()), "): nothing was kept"));
+    }
   }
   return {};
 }
@@ -101,12 +107,12 @@ std::string Locate(const KnownSet& set, const std::string& data_directory) {
 }
 
 Result<std::string> Import(const KnownSet& set, const std::vector<std::string>& files,
-                           const std::string& data_directory) {
+                           const std::string& data_directory, Trust trust) {
   Result<Chosen> chosen = ChooseAll(set, files);
   if (!chosen) return chosen.error();
   const fs::path place = fs::path(data_directory) / set.name;
   const fs::path fresh = fs::path(data_directory) / Text(".", set.name, "-", ::getpid());
-  Result<void> done = CopyAndRead(set, *chosen, fresh);
+  Result<void> done = CopyAndRead(set, *chosen, fresh, trust);
   if (done) done = PutInPlace(fresh, place);
   std::error_code ignored;
   fs::remove_all(fresh, ignored);

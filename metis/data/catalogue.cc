@@ -17,16 +17,17 @@ namespace fs = std::filesystem;
 
 constexpr KnownSet kKnown[] = {
     {"mnist", "MNIST, handwritten digits", "yann.lecun.com/exdb/mnist", KnownFormat::kIdx, 10,
-     60'000, 10'000, "", ""},
+     60'000, 10'000, "", "", 0x3728a38188ecb1c7, 0x5d592a2e62422e3c},
     {"fashion-mnist", "Fashion-MNIST, articles of clothing",
      "Debian's package dataset-fashion-mnist, or github.com/zalandoresearch/fashion-mnist",
-     KnownFormat::kIdx, 10, 60'000, 10'000, "", "/usr/share/datasets/fashion-mnist"},
+     KnownFormat::kIdx, 10, 60'000, 10'000, "", "/usr/share/datasets/fashion-mnist",
+     0x8456ce9578af31b8, 0x2dfa526925dfb70f},
     {"emnist-byclass", "EMNIST ByClass, handwritten digits and letters",
      "www.nist.gov/itl/products-and-services/emnist-dataset (gzip.zip, binary format)",
      KnownFormat::kIdxTransposed, 62, 697'932, 116'323, "emnist-byclass-", ""},
     {"cifar10", "CIFAR-10, small colour photographs",
      "www.cs.toronto.edu/~kriz/cifar.html (binary version)", KnownFormat::kCifarTen, 10, 50'000,
-     10'000, "", ""},
+     10'000, "", "", 0x34bc495a5634ca4d, 0xf3ffb4ae325192ba},
     {"cifar100", "CIFAR-100, small colour photographs of 100 classes",
      "www.cs.toronto.edu/~kriz/cifar.html (binary version)", KnownFormat::kCifarHundred, 100,
      50'000, 10'000, "", ""},
@@ -170,6 +171,11 @@ Result<Dataset> LoadKnown(const KnownSet& set, const std::string& directory, Par
                         loaded->size(), ": is this another data set?"));
   }
   return loaded;
+}
+
+bool IsAsRecorded(const KnownSet& set, Part part, const Dataset& loaded) {
+  const uint64_t official = part == Part::kTrain ? set.train_fingerprint : set.test_fingerprint;
+  return official != 0 && loaded.ContentFingerprint() == official;
 }
 
 Result<Dataset> LoadFile(const std::string& path) {

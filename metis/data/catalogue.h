@@ -30,6 +30,8 @@ struct KnownSet {
   uint64_t test_examples = 0;
   std::string_view file_prefix;       // of the official file names
   std::string_view system_directory;  // where a package of the system puts it, or empty
+  uint64_t train_fingerprint = 0;     // of the content once seen and found right; 0: none
+  uint64_t test_fingerprint = 0;
 };
 
 std::span<const KnownSet> KnownSets();
@@ -48,6 +50,9 @@ bool IsComplete(const KnownSet& set, const std::string& directory);
 // One part, out of the files in `directory`; fails also if the number of examples isn't the
 // official one.
 Result<Dataset> LoadKnown(const KnownSet& set, const std::string& directory, Part part);
+
+// Whether it is bit for bit what the fingerprints stand for; false where there are none.
+bool IsAsRecorded(const KnownSet& set, Part part, const Dataset& loaded);
 
 // One data set out of one file: .npz, .csv, CIFAR's .bin or IDX images (the labels, and the writers
 // if there are, lie beside them), by its name; of all but .npz also gzipped.

@@ -83,7 +83,15 @@ TEST_F(CatalogueFiles, AContactSheetShowsOneRowAClass) {
   EXPECT_EQ(pixel(4, 1), 1);
   EXPECT_EQ(pixel(5, 5), 12);
   EXPECT_TRUE(WritePng(*picture, Path("sheet.png")));
-  EXPECT_EQ(Slurp(Path("sheet.png"))[1], 'P');
+  Result<Picture> again = ReadPng(Path("sheet.png"));
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(again->width, 7u);
+  EXPECT_EQ(again->pixels[(4 * 7 + 1) * 3], 1);
+  Bytes cut = Slurp(Path("sheet.png"));
+  for (size_t size = 0; size + 12 < cut.size(); ++size) {  // the last 12 bytes only say "end"
+    EXPECT_FALSE(
+        ReadPng(Write("cut.png", Bytes(cut.begin(), cut.begin() + static_cast<ptrdiff_t>(size)))));
+  }
   EXPECT_FALSE(WritePng(*picture, Path("no/such/directory.png")));
 }
 

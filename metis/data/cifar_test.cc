@@ -73,7 +73,7 @@ TEST_F(CifarFiles, ErrorsNameFileAndOffset) {
 
 TEST_F(CifarFiles, ATruncatedRecordIsRefused) {
   const Bytes whole = Records({{3}, {5}});
-  for (size_t size : {1, 2, 1000, 3072, 3074, 5000, 6145}) {
+  for (size_t size : {1u, 2u, 1000u, 3072u, 3074u, 5000u, 6145u}) {
     EXPECT_THAT(Refusal(Bytes(whole.begin(), whole.begin() + static_cast<ptrdiff_t>(size)),
                         CifarLabels::kTen),
                 HasSubstr("the file ends within"));

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "metis/core/check.h"
+#include "metis/core/fingerprint.h"
 #include "metis/core/text.h"
 
 namespace metis::data {
@@ -111,6 +112,13 @@ Dataset::Dataset(DatasetParts parts) : parts_(std::move(parts)), class_counts_(p
 std::string Dataset::ClassName(uint32_t label) const {
   METIS_CHECK(label < classes());
   return parts_.class_names.empty() ? Text(label) : parts_.class_names[label];
+}
+
+uint64_t Dataset::ContentFingerprint() const {
+  const uint64_t parts[] = {Fingerprint(std::as_bytes(std::span(parts_.pixels))),
+                            Fingerprint(std::as_bytes(std::span(parts_.features))),
+                            Fingerprint(std::as_bytes(std::span(parts_.labels)))};
+  return Fingerprint(std::as_bytes(std::span(parts)));
 }
 
 std::span<const uint8_t> Dataset::Pixels(size_t i) const {

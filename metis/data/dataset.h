@@ -76,6 +76,9 @@ class Dataset {
   const std::vector<uint64_t>& class_counts() const { return class_counts_; }
   // Of each channel: of pixels as [0, 1], of features as they are.
   const std::vector<double>& means() const { return means_; }
+  // Of all values and labels in their order, to recognise the same data whatever the files. One
+  // pass over the data.
+  uint64_t ContentFingerprint() const;
 
  private:
   explicit Dataset(DatasetParts parts);

@@ -48,6 +48,19 @@ TEST(Dataset, FeaturesKeepTheirScale) {
   EXPECT_THAT(set->means(), ElementsAre(33.0 / 6, 15.0 / 6));
 }
 
+TEST(Dataset, TheFingerprintSeesValuesAndLabelsButNoNames) {
+  auto fingerprint = [](const DatasetParts& parts) {
+    return Dataset::Make(parts)->ContentFingerprint();
+  };
+  DatasetParts renamed = Small(), relabelled = Small(), repainted = Small();
+  renamed.name = "other";
+  relabelled.labels[1] = 1;
+  repainted.pixels[11] ^= 1;
+  EXPECT_EQ(fingerprint(renamed), fingerprint(Small()));
+  EXPECT_NE(fingerprint(relabelled), fingerprint(Small()));
+  EXPECT_NE(fingerprint(repainted), fingerprint(Small()));
+}
+
 TEST(Dataset, RefusesWhatDoesNotFitTogether) {
   DatasetParts parts = Small();
   parts.labels.push_back(1);

@@ -56,7 +56,7 @@ Bytes Zip(const std::vector<std::pair<std::string, Bytes>>& members, bool deflat
   for (const auto& [name, content] : members) {
     Bytes packed = deflated ? Deflate(content) : content;
     Bytes fields;  // what local header and directory have in common
-    for (uint64_t field : {20, 0, deflated ? 8 : 0, 0, 0}) Append(fields, field, 2);
+    for (uint64_t field : {20u, 0u, deflated ? 8u : 0u, 0u, 0u}) Append(fields, field, 2);
     Append(fields, crc32(0, content.data(), static_cast<uInt>(content.size())), 4);
     Append(fields, packed.size(), 4);
     Append(fields, content.size(), 4);

