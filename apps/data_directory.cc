@@ -84,10 +84,15 @@ Result<void> CopyAndRead(const KnownSet& set, const Chosen& chosen, const fs::pa
 Result<void> PutInPlace(const fs::path& fresh, const fs::path& place) {
   const fs::path old = fresh.string() + ".old";
   std::error_code error;
-  if (fs::exists(place)) fs::rename(place, old, error);
-  if (!error) fs::rename(fresh, place, error);
+  std::error_code ignored;
+  const bool replaces = fs::exists(place, ignored);
+  if (replaces) fs::rename(place, old, error);
+  if (!error) {
+    fs::rename(fresh, place, error);
+    if (error && replaces) fs::rename(old, place, ignored);
+  }
   if (error) return Unavailable(Text(place.string(), ": can't be replaced: ", error.message()));
-  fs::remove_all(old, error);
+  fs::remove_all(old, ignored);
   return {};
 }
 
