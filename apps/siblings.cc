@@ -26,6 +26,7 @@ struct Known {
 constexpr Known kKnown[] = {
     {"simulate", "Run a federation in virtual time on this machine"},
     {"replay", "Run a recorded federation again and compare, bit for bit"},
+    {"data", "List, inspect, import and fetch data sets"},
 };
 
 // The front's own directory, then those of PATH. An empty entry of PATH would mean the current

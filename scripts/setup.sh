@@ -14,6 +14,8 @@ packages=(
   libgtest-dev libgmock-dev libbenchmark-dev
   # command line, configuration, JSON, checksums
   libcli11-dev libtomlplusplus-dev nlohmann-json3-dev libxxhash-dev
+  # data files
+  zlib1g-dev libpng-dev
 )
 
 list_missing() {

@@ -1,0 +1,106 @@
+// What tests of the readers share: a directory of their own, writing files plain and gzipped, and
+// damaging them. For tests only.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "metis/core/random.h"
+#include "metis/core/result.h"
+#include "metis/core/text.h"
+#include "metis/data/dataset.h"
+
+namespace metis::data {
+
+using Bytes = std::vector<uint8_t>;
+
+// A fresh directory for each test, removed at its end.
+class FileTest : public testing::Test {
+ protected:
+  FileTest() {
+    const testing::TestInfo* test = testing::UnitTest::GetInstance()->current_test_info();
+    directory_ = std::filesystem::temp_directory_path() /
+                 Text("metis_", test->test_suite_name(), "_", test->name(), "_", ::getpid());
+    std::filesystem::create_directories(directory_);
+  }
+  ~FileTest() override {
+    std::error_code ignored;
+    std::filesystem::remove_all(directory_, ignored);
+  }
+
+  std::string Path(std::string_view name) const { return (directory_ / name).string(); }
+
+  std::string Write(std::string_view name, const Bytes& bytes) const {
+    std::filesystem::remove(Path(name));  // some file systems flush a file that is overwritten
+    std::ofstream file(Path(name), std::ios::binary);
+    file.write(reinterpret_cast<const char*>(bytes.data()),
+               static_cast<std::streamsize>(bytes.size()));
+    EXPECT_TRUE(file.flush().good());
+    return Path(name);
+  }
+  std::string Write(std::string_view name, std::string_view text) const {
+    return Write(name, Bytes(text.begin(), text.end()));
+  }
+  std::string WriteGzipped(std::string_view name, const Bytes& bytes) const {
+    gzFile file = gzopen(Path(name).c_str(), "wb");
+    EXPECT_EQ(gzwrite(file, bytes.data(), static_cast<unsigned>(bytes.size())),
+              static_cast<int>(bytes.size()));
+    EXPECT_EQ(gzclose(file), Z_OK);
+    return Path(name);
+  }
+  Bytes Slurp(const std::string& path) const {
+    std::ifstream file(path, std::ios::binary);
+    return Bytes(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+  }
+
+  // Whatever a few changed, lost or added bytes make of `good`, `read` returns: a data set that
+  // holds together or an error that names a file, never a crash.
+  void ExpectSurvivesDamage(const Bytes& good, int rounds,
+                            const std::function<Result<Dataset>(const Bytes&)>& read) const {
+    Random random({.seed = 11, .purpose = Purpose::kTest});
+    int refused = 0;
+    for (int round = 0; round < rounds; ++round) {
+      Bytes bytes = good;
+      for (uint64_t changes = 1 + random.Below(3); changes > 0 && !bytes.empty(); --changes) {
+        // Half of the damage falls on the first bytes, where headers are.
+        size_t at =
+            random.Below(random.Chance(0.5) ? std::min<size_t>(bytes.size(), 64) : bytes.size());
+        switch (random.Below(4)) {
+          case 0:
+            bytes[at] ^= static_cast<uint8_t>(1u << random.Below(8));
+            break;
+          case 1:
+            bytes[at] = static_cast<uint8_t>(random.Next());
+            break;
+          case 2:
+            bytes.resize(at);
+            break;
+          default:
+            bytes.insert(bytes.begin() + static_cast<ptrdiff_t>(at), 0xff);
+            break;
+        }
+      }
+      Result<Dataset> result = read(bytes);
+      if (result) {
+        EXPECT_GT(result->size(), 0u);
+      } else {
+        ++refused;
+        EXPECT_NE(result.error().message.find(directory_.string()), std::string::npos)
+            << result.error().message;
+      }
+    }
+    EXPECT_GT(refused, rounds / 10);
+  }
+
+  std::filesystem::path directory_;
+};
+
+}  // namespace metis::data
