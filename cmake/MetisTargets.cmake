@@ -60,7 +60,7 @@ function(metis_test name)
     message(FATAL_ERROR "metis_test(${name}): LABELS is missing (unit, laws, simulation or e2e)")
   endif()
   if(NOT ARG_TIMEOUT)
-    set(ARG_TIMEOUT 600)
+    set(ARG_TIMEOUT 1800) # ends a hang; a sanitizer on a busy machine stays far below
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE metis_options ${ARG_DEPENDS} GTest::gtest_main GTest::gmock)
