@@ -16,6 +16,9 @@ packages=(
   libcli11-dev libtomlplusplus-dev nlohmann-json3-dev libxxhash-dev
   # data files
   zlib1g-dev libpng-dev
+  # training; libtorch brings only the reference implementation of the linear algebra that it needs,
+  # which is many times slower; Python's torch checks that models go there and back
+  libtorch-dev libopenblas0-serial python3-torch
 )
 
 list_missing() {

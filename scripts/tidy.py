@@ -28,7 +28,7 @@ LAYERS = {
     "learner": ("core federation", "posix"),
     "drivers": ("core federation", ""),
     "report": ("core federation drivers", "posix nlohmann/json.hpp"),
-    "train": ("core learner data", "torch/ ATen/ c10/"),
+    "train": ("core learner data", "posix torch/ ATen/ c10/"),
     "sim": ("core federation learner data drivers", ""),
     "config": ("core federation data learner sim", "toml++/"),  # of learner and sim: settings.h
     "wire": ("core federation", "google/protobuf"),

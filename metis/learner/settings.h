@@ -5,6 +5,11 @@
 
 namespace metis::learner {
 
+enum class Precision {
+  kFp32,
+  kBf16,  // mixed: 16-bit multiplication where that is safe, weights and sums in 32 bits
+};
+
 struct TrainingSettings {
   double learning_rate = 0.05;  // eta > 0
   double momentum = 0.75;       // [0, 1)
@@ -12,6 +17,9 @@ struct TrainingSettings {
   uint32_t batch_size = 100;
   bool keep_momentum = false;         // true: momentum survives a received model
   double validation_fraction = 0.05;  // reserved where the policy needs a validation set, (0, 0.5]
+
+  Precision precision = Precision::kFp32;
+  bool augmentation = false;  // of colour images: a random crop, mirrored every other time
 
   friend bool operator==(const TrainingSettings&, const TrainingSettings&) = default;
 };
