@@ -1,8 +1,8 @@
 // The words in which a partition is asked for.
-#include <charconv>
 #include <optional>
 
 #include "metis/core/text.h"
+#include "metis/data/fields.h"
 #include "metis/data/partition.h"
 
 namespace metis::data {
@@ -15,15 +15,6 @@ constexpr std::string_view kClassesAllowed =
     "write \"iid\", \"noniid:3\" (3 classes each), \"noniid:8x1,4x1,3x8\" (8 classes for one "
     "learner, 4 for "
     "the next, 3 for eight) or \"dirichlet:0.5\" (alpha from 0.001 to 1000000)";
-
-// The whole of `text` as a number, else nothing.
-template <typename T>
-std::optional<T> ParseNumber(std::string_view text) {
-  T value{};
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 Error Bad(std::string_view what, std::string_view text, std::string_view why,
           std::string_view allowed) {
