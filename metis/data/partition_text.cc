@@ -14,7 +14,8 @@ constexpr std::string_view kSizesAllowed =
 constexpr std::string_view kClassesAllowed =
     "write \"iid\", \"noniid:3\" (3 classes each), \"noniid:8x1,4x1,3x8\" (8 classes for one "
     "learner, 4 for "
-    "the next, 3 for eight) or \"dirichlet:0.5\" (alpha from 0.001 to 1000000)";
+    "the next, 3 for eight), \"dirichlet:0.5\" (alpha from 0.001 to 1000000) or "
+    "\"table:counts.csv\" (a line a learner, a column a class)";
 
 Error Bad(std::string_view what, std::string_view text, std::string_view why,
           std::string_view allowed) {
@@ -121,7 +122,13 @@ Result<void> ParseClasses(std::string_view text, PartitionSettings& settings) {
     settings.dirichlet_alpha = *alpha;
     return {};
   }
-  return Unknown("classes", text, word, {"iid", "noniid", "dirichlet"}, kClassesAllowed);
+  if (word == "table") {
+    if (value.empty()) return Bad("classes", text, "table needs a file", kClassesAllowed);
+    settings.classes = ClassDistribution::kTable;
+    settings.table = {.file = std::string(value), .titles = {}, .counts = {}};
+    return {};
+  }
+  return Unknown("classes", text, word, {"iid", "noniid", "dirichlet", "table"}, kClassesAllowed);
 }
 
 std::string FormatSizes(const PartitionSettings& settings) {
@@ -150,8 +157,18 @@ std::string FormatClasses(const PartitionSettings& settings) {
     }
     case ClassDistribution::kDirichlet:
       return Text("dirichlet:", settings.dirichlet_alpha);
+    case ClassDistribution::kTable:
+      return Text("table:", settings.table.file);
   }
   METIS_CHECK(false);
+}
+
+Result<void> ReadTable(PartitionSettings& settings) {
+  if (settings.classes != ClassDistribution::kTable) return {};
+  Result<ClassTable> table = ReadClassTable(settings.table.file);
+  if (!table) return table.error();
+  settings.table = *std::move(table);
+  return {};
 }
 
 }  // namespace metis::data
