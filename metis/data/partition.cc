@@ -9,12 +9,18 @@
 #include "metis/core/random.h"
 #include "metis/core/text.h"
 #include "metis/data/allotment.h"
+#include "metis/data/writer_partition.h"
 
 namespace metis::data {
 namespace {
 
 // What a draw of the partition decides; the `epoch` of its key.
-enum class Draw : uint64_t { kClassTies = 1, kProportions = 2, kExampleOrder = 3 };
+enum class Draw : uint64_t {
+  kClassTies = 1,
+  kProportions = 2,
+  kExampleOrder = 3,
+  kWriterOrder = 4
+};
 
 Random PartitionRandom(uint64_t seed, Draw draw, uint64_t learner, uint64_t cls) {
   return Random({.seed = seed,
@@ -295,10 +301,20 @@ bool AsksEqualSizes(const PartitionSettings& settings) {
 }
 
 Result<Partition> MakePartition(std::span<const uint32_t> labels, uint32_t classes,
-                                uint32_t learners, const PartitionSettings& settings,
-                                uint64_t seed) {
+                                uint32_t learners, const PartitionSettings& settings, uint64_t seed,
+                                std::span<const uint32_t> writers) {
   Result<void> valid = CheckInput(labels, classes, learners, settings);
   if (!valid) return valid.error();
+  if (settings.classes == ClassDistribution::kWriters) {
+    if (writers.empty()) {
+      return Invalid(
+          "classes \"writers\" needs to know who wrote each example, and this data set "
+          "does not: choose another distribution of classes");
+    }
+    return PartitionByWriters(labels, classes, writers,
+                              WantedSizes(labels.size(), learners, settings),
+                              PartitionRandom(seed, Draw::kWriterOrder, 0, 0));
+  }
   std::vector<std::vector<uint32_t>> members = ExamplesByClass(labels, classes);
   std::vector<uint64_t> pools;
   for (const std::vector<uint32_t>& of_class : members) pools.push_back(of_class.size());
@@ -326,6 +342,8 @@ Result<Partition> MakePartition(std::span<const uint32_t> labels, uint32_t class
     case ClassDistribution::kTable:
       AskTable(allotment, pools, settings.table);
       break;
+    case ClassDistribution::kWriters:
+      break;  // dealt above
   }
   allotment.Solve();
   Partition partition = Deal(allotment, std::move(members), sizes, seed);

@@ -24,6 +24,7 @@ enum class ClassDistribution {
   kNonIid,     // exact class sets, balanced over the classes' pools
   kDirichlet,  // proportions drawn for each learner, bent where the pools need it
   kTable,      // numbers of examples given one by one; they decide the sizes, too
+  kWriters,    // whole writers: no writer's examples are split between learners
 };
 
 // `learners` consecutive learners hold `classes` classes each ("8x1" is {8, 1}).
@@ -68,12 +69,13 @@ struct Share {
   std::vector<uint32_t> examples;      // indices into the data set, ascending; at least one
   std::vector<uint64_t> class_counts;  // of each class
   uint64_t wanted = 0;  // its size by the size distribution or the table; examples.size() may be
-                        // less, never more
+                        // less, and more only if whole writers are dealt
 };
 
 // Wanted sizes add up to the data set, so shortfall and left_over are equal: what one learner could
-// not get of its classes is what no other learner wanted. Only a table may ask for more or less
-// than there is.
+// not get of its classes is what no other learner wanted. Two exceptions: a table may ask for more
+// or less than there is; and whole writers leave nothing over, what some lack is what others have
+// too much.
 struct Partition {
   std::vector<Share> shares;  // one a learner, largest wanted size first; a table's in its order
   uint64_t left_over = 0;     // examples that no learner got
@@ -85,11 +87,12 @@ struct Partition {
 // for more often than it exists, learners get the same fraction, to within one example, and at
 // least one where there are enough. Fails when a setting cannot be met at all (more classes asked
 // than there are, fewer examples than learners, class runs that do not add up, a table of other
-// learners or more classes, a learner of the table that would get nothing). O(learners * classes)
+// learners or more classes, a learner of the table that would get nothing, unknown writers or fewer
+// than learners). `writers[i]` wrote example i; only kWriters needs them. O(learners * classes)
 // memory and about the same time a round of sharing; a few rounds are usual.
 Result<Partition> MakePartition(std::span<const uint32_t> labels, uint32_t classes,
-                                uint32_t learners, const PartitionSettings& settings,
-                                uint64_t seed);
+                                uint32_t learners, const PartitionSettings& settings, uint64_t seed,
+                                std::span<const uint32_t> writers = {});
 
 struct Split {
   std::vector<uint32_t> training;

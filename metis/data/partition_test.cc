@@ -250,7 +250,7 @@ TEST(PartitionText, WhatIsFormattedReadsBackEqual) {
   for (const char* sizes : {"uniform", "skewed", "powerlaw", "powerlaw:1.2", "powerlaw:0.1"}) {
     for (const char* classes :
          {"iid", "noniid:3", "noniid:8x1,4x1,3x8", "noniid:8x1,3", "dirichlet:0.5",
-          "dirichlet:0.001", "dirichlet:1e+06", "table:some dir/a,b:c.csv"}) {
+          "dirichlet:0.001", "dirichlet:1e+06", "table:some dir/a,b:c.csv", "writers"}) {
       PartitionSettings settings = Settings(sizes, classes);
       EXPECT_EQ(Settings(FormatSizes(settings), FormatClasses(settings)), settings);
       EXPECT_EQ(FormatClasses(settings), classes);

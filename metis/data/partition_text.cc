@@ -14,8 +14,8 @@ constexpr std::string_view kSizesAllowed =
 constexpr std::string_view kClassesAllowed =
     "write \"iid\", \"noniid:3\" (3 classes each), \"noniid:8x1,4x1,3x8\" (8 classes for one "
     "learner, 4 for "
-    "the next, 3 for eight), \"dirichlet:0.5\" (alpha from 0.001 to 1000000) or "
-    "\"table:counts.csv\" (a line a learner, a column a class)";
+    "the next, 3 for eight), \"dirichlet:0.5\" (alpha from 0.001 to 1000000), "
+    "\"table:counts.csv\" (a line a learner, a column a class) or \"writers\" (whole writers)";
 
 Error Bad(std::string_view what, std::string_view text, std::string_view why,
           std::string_view allowed) {
@@ -98,9 +98,9 @@ Result<void> ParseClasses(std::string_view text, PartitionSettings& settings) {
   std::string_view word = text.substr(0, colon);
   bool has_value = colon != std::string_view::npos;
   std::string_view value = has_value ? text.substr(colon + 1) : std::string_view();
-  if (word == "iid") {
-    if (has_value) return Bad("classes", text, "iid takes no value", kClassesAllowed);
-    settings.classes = ClassDistribution::kIid;
+  if (word == "iid" || word == "writers") {
+    if (has_value) return Bad("classes", text, Text(word, " takes no value"), kClassesAllowed);
+    settings.classes = word == "iid" ? ClassDistribution::kIid : ClassDistribution::kWriters;
     return {};
   }
   if (word == "noniid") {
@@ -128,7 +128,8 @@ Result<void> ParseClasses(std::string_view text, PartitionSettings& settings) {
     settings.table = {.file = std::string(value), .titles = {}, .counts = {}};
     return {};
   }
-  return Unknown("classes", text, word, {"iid", "noniid", "dirichlet", "table"}, kClassesAllowed);
+  return Unknown("classes", text, word, {"iid", "noniid", "dirichlet", "table", "writers"},
+                 kClassesAllowed);
 }
 
 std::string FormatSizes(const PartitionSettings& settings) {
@@ -159,6 +160,8 @@ std::string FormatClasses(const PartitionSettings& settings) {
       return Text("dirichlet:", settings.dirichlet_alpha);
     case ClassDistribution::kTable:
       return Text("table:", settings.table.file);
+    case ClassDistribution::kWriters:
+      return "writers";
   }
   METIS_CHECK(false);
 }
