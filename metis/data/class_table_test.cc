@@ -83,6 +83,33 @@ TEST_F(ClassTableTest, WhatIsWrongIsSaidWithItsPlace) {
   EXPECT_THAT(ReadClassTable(Path("absent.csv")).error().message, HasSubstr("no such file"));
 }
 
+// Law: whatever becomes of the bytes, there is a table that holds together or an error with a
+// place.
+TEST_F(ClassTableTest, DamageIsNeverMoreThanAnError) {
+  const std::string good = "learner,cat,\"dog, big\",fish\n0,12,0,7\n1,300,4,5\n2,0,0,1\n";
+  Random random({.seed = 31, .purpose = Purpose::kTest});
+  for (int round = 0; round < 2000; ++round) {
+    std::string text = good;
+    for (uint64_t changes = 1 + random.Below(3); changes > 0; --changes) {
+      const size_t at = random.Below(text.size());
+      if (random.Chance(0.3)) text.erase(at, 1 + random.Below(4));
+      if (text.empty()) text = ",";
+      text[at % text.size()] =
+          random.Chance(0.5) ? static_cast<char>(random.Next()) : ",\"\n-"[random.Below(4)];
+    }
+    Result<ClassTable> table = ReadClassTable(Write("t.csv", text));
+    if (!table) {
+      EXPECT_THAT(table.error().message, HasSubstr("t.csv: "));
+      continue;
+    }
+    ASSERT_FALSE(table->counts.empty());
+    for (const std::vector<uint64_t>& row : table->counts) {
+      EXPECT_EQ(row.size(), table->counts[0].size());
+      EXPECT_GT(std::accumulate(row.begin(), row.end(), uint64_t{0}), 0u);
+    }
+  }
+}
+
 TEST_F(ClassTableTest, TitlesMustBeTheClassesAtTheirPlace) {
   DatasetParts parts;
   parts.name = "pets";

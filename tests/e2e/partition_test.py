@@ -147,16 +147,18 @@ class PartitionTest(unittest.TestCase):
         self.assertLess(max(map(len, out.splitlines())), 110)
 
     def test_draws_every_learner_and_class(self):
-        counts = self.described(self.write_data(), "--learners", 3, "--classes", "noniid:2",
-                                "--faulty", "2:labels=random", "--svg", "d.svg")["learners"]
-        drawing = ElementTree.parse(self.home / "d.svg").getroot()
-        tips = [tip.text for tip in drawing.iter(f"{SVG}title")]
-        for row in counts:
-            for label, count in enumerate(row["class_counts"]):
-                tip = f"learner {row['learner']}, class {label}: {count} example"
-                self.assertEqual(sum(t.startswith(tip) for t in tips), 2 if count else 0, tip)
+        data = self.write_data((60, 45, 4, 75))
+        for classes in ("noniid:2", "iid"):  # some without a class, some with very few of one
+            counts = self.described(data, "--learners", 3, "--classes", classes,
+                                    "--faulty", "2:labels=random", "--svg", "d.svg")["learners"]
+            drawing = ElementTree.parse(self.home / "d.svg").getroot()
+            tips = [tip.text for tip in drawing.iter(f"{SVG}title")]
+            for row in counts:
+                for label, count in enumerate(row["class_counts"]):
+                    tip = f"learner {row['learner']}, class {label}: {count} example"
+                    self.assertEqual(sum(t.startswith(tip) for t in tips), 2 if count else 0, tip)
         words = [text.text for text in drawing.iter(f"{SVG}text")]
-        self.assertIn("m.csv: 210 examples of 210 dealt to 3 learners", words)
+        self.assertIn("m.csv: 184 examples of 184 dealt to 3 learners", words)
         self.assertTrue(any("labels=random" in text for text in words))
         width = float(drawing.get("width"))
         for box in drawing.iter(f"{SVG}rect"):
