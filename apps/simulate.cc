@@ -6,17 +6,21 @@
 #include <iostream>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "apps/cli.h"
+#include "apps/load_data.h"
 #include "apps/progress.h"
 #include "apps/table.h"
+#include "apps/torch_workload.h"
 #include "metis/config/config.h"
 #include "metis/core/text.h"
 #include "metis/report/run_directory.h"
 #include "metis/sim/builtin_workload.h"
 #include "metis/sim/invariants.h"
 #include "metis/sim/simulator.h"
+#include "metis/train/runtime.h"
 
 namespace metis::apps {
 namespace {
@@ -26,7 +30,8 @@ std::atomic<bool> interrupted{false};
 
 struct Options {
   std::string file;
-  std::string trainer = "builtin";
+  std::string data_directory = DefaultDataDirectory();
+  uint32_t threads = std::max(1U, std::thread::hardware_concurrency());
   std::string policies;
   std::string out = "runs/simulate";
   std::vector<std::string> assignments;
@@ -44,6 +49,11 @@ struct Shorthand {
 };
 constexpr Shorthand kShorthands[] = {
     {"--seed", "federation.seed", "Seed of every random draw"},
+    {"--dataset", "data.dataset", "builtin, a name of `metis data list`, or a file"},
+    {"--model", "training.model", "auto, mnist-cnn, cifar10-cnn, mlp:A,B, torchscript:FILE, ..."},
+    {"--precision", "training.precision", "fp32 or bf16"},
+    {"--examples", "data.examples", "Training examples to deal, each class in proportion"},
+    {"--faulty", "data.faulty", "Learners with wrong labels: 0:labels=random, 3:labels=noise:0.3"},
     {"--learners", "federation.learners", "Number of learners"},
     {"--duration", "stop.duration", "Virtual time to run for, e.g. 4h"},
     {"--rounds", "stop.rounds", "Rounds to run for (synchronous policies)"},
@@ -99,15 +109,27 @@ double PartDone(const federation::StopSettings& stop, const sim::Simulator& simu
   return part;
 }
 
+Result<std::unique_ptr<sim::Workload>> MakeWorkload(const Options& options,
+                                                    const config::Config& config) {
+  const auto any = [](auto made) -> Result<std::unique_ptr<sim::Workload>> {
+    if (!made) return made.error();
+    return std::unique_ptr<sim::Workload>(*std::move(made));
+  };
+  if (config.source.dataset != data::kBuiltinData) {
+    return any(TorchWorkload::Create(config, options.data_directory));
+  }
+  return any(sim::BuiltinWorkload::Create(config.simulation.builtin, config.data, config.training,
+                                          config.federation.membership.learners,
+                                          federation::NeedsValidationSet(config.federation.policy),
+                                          config.simulation.seed));
+}
+
 // One federation from start to end, recorded in `directory`.
 Result<report::Json> RunOne(const Options& options, const config::Config& config,
                             const std::string& directory) {
   const std::string policy(federation::NameOf(config.federation.policy));
   const uint64_t seed = config.simulation.seed;
-  Result<std::unique_ptr<sim::BuiltinWorkload>> workload =
-      sim::BuiltinWorkload::Create(config.simulation.builtin, config.data, config.training,
-                                   config.federation.membership.learners,
-                                   federation::NeedsValidationSet(config.federation.policy), seed);
+  Result<std::unique_ptr<sim::Workload>> workload = MakeWorkload(options, config);
   if (!workload) return workload.error();
   Result<std::unique_ptr<report::RunWriter>> writer = report::RunWriter::Create(
       directory, config::FormatConfig(config), (*workload)->initial(), options.force);
@@ -119,7 +141,8 @@ Result<report::Json> RunOne(const Options& options, const config::Config& config
                             .simulation = config.simulation,
                             .workload = **workload,
                             .faults = faults,
-                            .equal_sizes = data::AsksEqualSizes(config.data)});
+                            .equal_sizes = data::AsksEqualSizes(config.data),
+                            .threads = options.threads});
   simulator.SetRecorder(writer->get());
   sim::Invariants invariants(config.federation, (*workload)->initial(), (*workload)->pool());
   if (options.faults) simulator.SetInvariants(&invariants);
@@ -133,6 +156,7 @@ Result<report::Json> RunOne(const Options& options, const config::Config& config
                          ", accuracy ", Fixed(controller.tests().latest_accuracy(), 3)));
     return !interrupted;
   });
+  if (simulator.failure()) return simulator.failure()->In(Text("after ", simulator.now() - Instant()));
   if (invariants.violation()) {
     return Invalid(Text("a law was broken ", *invariants.violation(), " (seed ", seed,
                         "; the record is in ", directory, ")"));
@@ -213,13 +237,12 @@ int Main(int argc, const char* const* argv) {
   app.footer(
       "Examples:\n"
       "  metis simulate --policy all --out runs/first\n"
+      "  metis simulate --dataset fashion-mnist --policy sync-fedavg,sync-dvw --rounds 10 \\\n"
+      "    --sizes powerlaw --faulty 0:labels=random --out runs/faulty\n"
       "  metis simulate federation.toml --policy async-dvw --seed 7 --sizes powerlaw\n"
       "  metis simulate --set group.slow.batch_time=2s --set validation.metric=matthews\n"
       "  metis simulate --policy sync-dvw --faults --seed 42 --force");
   app.add_option("FILE", options.file, "Configuration (see `metis init`); default: none");
-  app.add_option("--trainer", options.trainer, "builtin: softmax regression on Gaussian classes")
-      ->check(CLI::IsMember({"builtin"}))
-      ->capture_default_str();
   app.add_option("--policy", options.policies,
                  "A policy, several separated by commas, or all; default: the file's");
   app.add_option("--out", options.out, "Run directory; one below it for each of several policies")
@@ -231,6 +254,10 @@ int Main(int argc, const char* const* argv) {
   }
   app.add_option("--set", options.assignments, "Any key of the configuration: section.key=value")
       ->allow_extra_args(false);
+  AddDataDirectoryOption(app, options.data_directory);
+  app.add_option("--threads", options.threads, "Threads that train; the run is the same with any")
+      ->check(CLI::Range(1U, 1024U))
+      ->capture_default_str();
   app.add_flag("--faults", options.faults,
                "Inject faults drawn from the seed, check every law after every event");
   app.add_flag("--force", options.force, "Replace the runs that --out holds");
@@ -247,6 +274,7 @@ int Main(int argc, const char* const* argv) {
     options.overrides.push_back(*std::move(assignment));
   }
   for (int signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) { interrupted = true; });
+  train::KeepFreedMemory();
   return Simulate(options);
 }
 

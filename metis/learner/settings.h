@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace metis::learner {
 
@@ -18,6 +19,10 @@ struct TrainingSettings {
   bool keep_momentum = false;         // true: momentum survives a received model
   double validation_fraction = 0.05;  // reserved where the policy needs a validation set, (0, 0.5]
 
+  std::string model = "auto";  // an architecture of train/architecture.h; auto: by the data set
+  // Running statistics of batch normalisation travel with the model; else each learner keeps its
+  // own.
+  bool share_statistics = true;
   Precision precision = Precision::kFp32;
   bool augmentation = false;  // of colour images: a random crop, mirrored every other time
 
