@@ -27,6 +27,7 @@ constexpr Known kKnown[] = {
     {"simulate", "Run a federation in virtual time on this machine"},
     {"replay", "Run a recorded federation again and compare, bit for bit"},
     {"data", "List, inspect, import and fetch data sets"},
+    {"partition", "Deal a data set to learners and show who gets what"},
 };
 
 // The front's own directory, then those of PATH. An empty entry of PATH would mean the current

@@ -48,7 +48,7 @@ constexpr Shorthand kShorthands[] = {
     {"--duration", "stop.duration", "Virtual time to run for, e.g. 4h"},
     {"--rounds", "stop.rounds", "Rounds to run for (synchronous policies)"},
     {"--sizes", "data.sizes", "uniform, skewed, powerlaw[:EXPONENT]"},
-    {"--classes", "data.classes", "iid, noniid:X, noniid:8x1,4x1,3x8, dirichlet:ALPHA"},
+    {"--classes", "data.classes", "iid, noniid:X, noniid:8x1,4x1,3x8, dirichlet:ALPHA, table:FILE"},
 };
 
 Result<std::vector<std::string>> Policies(const std::string& text) {
@@ -76,8 +76,12 @@ Result<std::vector<std::string>> Policies(const std::string& text) {
 Result<config::Config> Configure(const Options& options, const std::string& policy) {
   std::vector<config::Assignment> overrides = options.overrides;
   if (!policy.empty()) overrides.push_back({"federation.policy", policy, "--policy"});
-  if (options.file.empty()) return config::ParseConfig("", "defaults", overrides);
-  return config::ReadConfig(options.file, overrides);
+  Result<config::Config> config = options.file.empty()
+                                      ? config::ParseConfig("", "defaults", overrides)
+                                      : config::ReadConfig(options.file, overrides);
+  if (!config) return config;
+  if (Result<void> read = data::ReadTable(config->data); !read) return read.error();
+  return config;
 }
 
 // How far the run is, by whichever criterion is nearest to its end.
@@ -115,7 +119,7 @@ Result<report::Json> RunOne(const Options& options, const config::Config& config
                             .simulation = config.simulation,
                             .workload = **workload,
                             .faults = faults,
-                            .equal_sizes = config.data.sizes == data::SizeDistribution::kUniform});
+                            .equal_sizes = data::AsksEqualSizes(config.data)});
   simulator.SetRecorder(writer->get());
   sim::Invariants invariants(config.federation, (*workload)->initial(), (*workload)->pool());
   if (options.faults) simulator.SetInvariants(&invariants);

@@ -85,6 +85,7 @@ Result<void> ReadSizes(std::string_view text, data::PartitionSettings& settings)
 Result<void> ReadClasses(std::string_view text, data::PartitionSettings& settings) {
   settings.class_runs.clear();
   settings.dirichlet_alpha = data::PartitionSettings().dirichlet_alpha;
+  settings.table = {};
   return WithoutPrefix(data::ParseClasses(text, settings), "classes", text);
 }
 
@@ -181,7 +182,7 @@ Keys TrainingKeys() {
 Keys DataKeys() {
   return {
       Phrase<Draft>("sizes", FIELD(config.data), "\"uniform\", \"skewed\", \"powerlaw\" or \"powerlaw:EXPONENT\"", ReadSizes, data::FormatSizes, "How many examples each learner gets.").Suggested(),
-      Phrase<Draft>("classes", FIELD(config.data), "\"iid\", \"noniid:CLASSES\", \"noniid:8x1,4x1,3x8\" (classes x learners) or \"dirichlet:ALPHA\"", ReadClasses, data::FormatClasses, "Which classes each learner holds.").Suggested(),
+      Phrase<Draft>("classes", FIELD(config.data), "\"iid\", \"noniid:CLASSES\", \"noniid:8x1,4x1,3x8\" (classes x learners), \"dirichlet:ALPHA\", \"table:FILE\" (a CSV file; leave sizes out) or \"writers\" (needs data with writers)", ReadClasses, data::FormatClasses, "Which classes each learner holds.").Suggested(),
   };
 }
 
