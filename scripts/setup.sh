@@ -19,6 +19,8 @@ packages=(
   # training; libtorch brings only the reference implementation of the linear algebra that it needs,
   # which is many times slower; Python's torch checks that models go there and back
   libtorch-dev libopenblas0-serial python3-torch
+  # real images for tests and demo
+  dataset-fashion-mnist
 )
 
 list_missing() {

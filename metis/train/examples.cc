@@ -105,7 +105,9 @@ void Prepare(const data::Dataset& set, uint32_t index, const Preparation& prepar
              const Placement& placement, std::span<float> out) {
   METIS_CHECK(out.size() == size_t{preparation.height} * preparation.width * set.shape().channels);
   if (set.has_pixels()) {
-    CopyCrop(set.Pixels(index), set.shape(), preparation, placement, kPixelScale, out);
+    // The floor under the deviation is meant for pixels as they are.
+    const float scale = preparation.standardise ? 1.0F : kPixelScale;
+    CopyCrop(set.Pixels(index), set.shape(), preparation, placement, scale, out);
   } else {
     CopyCrop(set.Features(index), set.shape(), preparation, placement, 1.0F, out);
   }

@@ -33,8 +33,8 @@ struct Examples {
 struct Preparation {
   uint32_t height = 0;  // of the input; at most the example's own
   uint32_t width = 0;
-  // (x - mean) / max(deviation, 1 / sqrt(values)) over the values of each image; else pixels become
-  // [0, 1] and features stay as they are.
+  // (x - mean) / max(deviation, 1 / sqrt(values)) over the values of each image, pixels being 0 to
+  // 255; else pixels become [0, 1] and features stay as they are.
   bool standardise = false;
   uint32_t margin = 0;  // zeros around an image from which a random crop is taken
 };

@@ -134,17 +134,19 @@ Result<Recipe> ResNetFifty(const ArchitectureSettings& settings) {
   return Recipe{preparation, std::move(layers).Build()};
 }
 
-// "mlp" or "mlp:A,B,..."; `units` is what follows the colon.
+// `units` are those of the hidden layers, "A,B,..."; empty for none.
 Result<Recipe> Perceptron(const ArchitectureSettings& settings, std::string_view units) {
   LayerBuilder layers(settings.example);
   layers.Flatten();
-  for (uint32_t layer = 1; !units.empty(); ++layer) {
+  bool hidden = !units.empty();
+  for (uint32_t layer = 1; hidden; ++layer) {
     const size_t comma = std::min(units.find(','), units.size());
     Result<uint32_t> outputs =
         ParseNumber(units.substr(0, comma), 1, kMostUnits, "number of units of an mlp layer");
     if (!outputs) return outputs.error();
     layers.Linear(Text("fc", layer), *outputs).Relu();
-    units.remove_prefix(std::min(comma + 1, units.size()));
+    hidden = comma < units.size();
+    if (hidden) units.remove_prefix(comma + 1);
   }
   layers.Linear("out", settings.classes);
   return Recipe{Whole(settings.example), std::move(layers).Build()};

@@ -122,7 +122,7 @@ std::string PrecisionWarning(learner::Precision precision) {
   }
   if (AmxIsHalfHidden()) {
     return "this machine advertises AMX but hides its tiles (CPUID leaf 1D), as some virtual "
-           "machines do: precision bf16 uses AVX-512 instead and gains little";
+           "machines do: precision bf16 uses AVX-512 instead and is seldom faster than fp32";
   }
   return "";
 }
