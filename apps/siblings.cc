@@ -28,6 +28,7 @@ constexpr Known kKnown[] = {
     {"replay", "Run a recorded federation again and compare, bit for bit"},
     {"data", "List, inspect, import and fetch data sets"},
     {"partition", "Deal a data set to learners and show who gets what"},
+    {"model", "Make, inspect, export and import model files"},
 };
 
 // The front's own directory, then those of PATH. An empty entry of PATH would mean the current
