@@ -29,6 +29,7 @@ constexpr Known kKnown[] = {
     {"data", "List, inspect, import and fetch data sets"},
     {"partition", "Deal a data set to learners and show who gets what"},
     {"model", "Make, inspect, export and import model files"},
+    {"train", "Train one model on all of a data set: the baseline"},
 };
 
 // The front's own directory, then those of PATH. An empty entry of PATH would mean the current
