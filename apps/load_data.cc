@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "apps/data_fetch.h"
 #include "metis/core/text.h"
 
 namespace metis::apps {
@@ -22,8 +23,11 @@ std::vector<std::string> KnownNames() {
 Result<LoadedData> LoadNamed(const KnownSet& set, const DataSource& source) {
   const std::string directory = Locate(set, source.directory);
   if (directory.empty()) {
-    return NotFound(Text(set.name, " is not in ", source.directory, ".\nIts files are offered at ",
-                         set.origin, ".\nThen: metis data import ", set.name, " FILES..."));
+    const std::string fetch =
+        CanFetch(set) ? Text("Bring it here: metis data fetch ", set.name, "\n") : "";
+    return NotFound(Text(set.name, " is not in ", source.directory, ".\n", fetch,
+                         "Its files are offered at ", set.origin, ".\nThen: metis data import ",
+                         set.name, " FILES..."));
   }
   Result<Dataset> train = data::LoadKnown(set, directory, data::Part::kTrain, source.options);
   if (!train) return train.error();
@@ -67,6 +71,10 @@ void AddDataOptions(CLI::App& app, DataSource& source) {
   app.add_option("DATA", source.what,
                  "A known name, or a file: .npz, .csv, CIFAR's .bin, ...images-idx3-ubyte[.gz]")
       ->required();
+  AddLoadOptions(app, source);
+}
+
+void AddLoadOptions(CLI::App& app, DataSource& source) {
   AddDataDirectoryOption(app, source.directory);
   app.add_option("--label-column", source.options.label_column,
                  "Of a CSV file with a header: the column of the labels (default: the last)")

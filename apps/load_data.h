@@ -40,6 +40,7 @@ Result<LoadedData> LoadData(const DataSource& source);
 Error UnknownName(const std::string& name);
 
 void AddDataOptions(CLI::App& app, DataSource& source);
+void AddLoadOptions(CLI::App& app, DataSource& source);  // all of them but DATA
 void AddDataDirectoryOption(CLI::App& app, std::string& directory);
 
 }  // namespace metis::apps

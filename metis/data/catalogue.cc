@@ -116,6 +116,11 @@ const KnownSet* FindKnown(std::string_view name) {
   return found == std::end(kKnown) ? nullptr : found;
 }
 
+Shape ShapeOf(const KnownSet& set) {
+  const bool idx = set.format == KnownFormat::kIdx || set.format == KnownFormat::kIdxTransposed;
+  return idx ? Shape{1, 28, 28} : Shape{3, 32, 32};
+}
+
 std::vector<std::string> FilesOf(const KnownSet& set, Part part) {
   const bool train = part == Part::kTrain;
   switch (set.format) {

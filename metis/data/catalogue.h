@@ -37,6 +37,8 @@ struct KnownSet {
 std::span<const KnownSet> KnownSets();
 // Null if there is none of that name.
 const KnownSet* FindKnown(std::string_view name);
+// Of its examples, without having them.
+Shape ShapeOf(const KnownSet& set);
 
 // The official names of the files of one part; of IDX pairs the images come first. On disk each may
 // be gzipped (".gz").

@@ -19,15 +19,13 @@
 #include "metis/core/result.h"
 #include "metis/drivers/recorder.h"
 #include "metis/report/json_archive.h"
+#include "metis/report/run_files.h"
 #include "metis/report/summary.h"
 
 namespace metis::report {
 
-inline constexpr const char* kConfigFile = "config.toml";
-inline constexpr const char* kSchemaFile = "schema.json";
 inline constexpr const char* kModelsFile = "models.f32";
 inline constexpr const char* kEventsFile = "events.jsonl";
-inline constexpr const char* kSummaryFile = "summary.json";
 
 // Writes a run directory. Not thread-safe. A full disk is noticed at Finish(), never ignored.
 class RunWriter final : public drivers::Recorder {

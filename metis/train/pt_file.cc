@@ -1,6 +1,8 @@
 #include "metis/train/pt_file.h"
 
+#include <caffe2/serialize/inline_container.h>
 #include <torch/csrc/jit/serialization/pickle.h>
+#include <torch/csrc/jit/serialization/unpickler.h>
 #include <torch/script.h>
 
 #include <algorithm>
@@ -8,9 +10,11 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <stdexcept>
 #include <utility>
 
 #include "metis/core/text.h"
+#include "metis/train/plain_pickle.h"
 #include "metis/train/runtime.h"
 
 namespace metis::train {
@@ -33,13 +37,41 @@ void Append(std::vector<PtTensor>& out, const std::string& name, const at::Tenso
   out.push_back(std::move(read));
 }
 
-// Empty if the value is no dictionary of tensors.
+// What torch.save put into a file: a zip archive of one pickle and the storages it refers to.
+c10::IValue Unpickle(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  caffe2::serialize::PyTorchStreamReader archive(&in);
+  const auto [data, size] = archive.getRecord("data.pkl");
+  Result<std::string> pickle = PlainPickle({static_cast<const char*>(data.get()), size});
+  if (!pickle) throw std::runtime_error(pickle.error().message);
+  size_t at = 0;
+  const auto read = [&](char* buffer, size_t wanted) {
+    const size_t given = std::min(wanted, pickle->size() - at);
+    std::copy_n(pickle->data() + at, given, buffer);
+    at += given;
+    return given;
+  };
+  const auto storage = [&](const std::string& name) {
+    return std::get<0>(archive.getRecord("data/" + name));
+  };
+  return torch::jit::Unpickler(read, nullptr, nullptr, storage, at::Device(at::kCPU))
+      .parse_ivalue();
+}
+
+void AppendEntry(std::vector<PtTensor>& out, const c10::IValue& key, const c10::IValue& value) {
+  if (key.isString() && value.isTensor()) Append(out, key.toStringRef(), value.toTensor());
+}
+
+// Empty if the value is no dictionary of tensors; tuples are those of plain_pickle.h.
 std::vector<PtTensor> FromDictionary(const c10::IValue& value) {
   std::vector<PtTensor> tensors;
-  if (!value.isGenericDict()) return tensors;
-  for (const auto& entry : value.toGenericDict()) {
-    if (!entry.key().isString() || !entry.value().isTensor()) continue;
-    Append(tensors, entry.key().toStringRef(), entry.value().toTensor());
+  if (value.isTuple() && !value.toTupleRef().elements().empty()) {
+    const auto& parts = value.toTupleRef().elements();
+    tensors = FromDictionary(parts[0]);
+    if (parts.size() == 3) AppendEntry(tensors, parts[1], parts[2]);
+  } else if (value.isGenericDict()) {
+    for (const auto& entry : value.toGenericDict())
+      AppendEntry(tensors, entry.key(), entry.value());
   }
   return tensors;
 }
@@ -90,7 +122,7 @@ Result<std::vector<PtTensor>> ReadPt(const std::string& path) {
   const std::vector<char> bytes{std::istreambuf_iterator<char>(in), {}};
   std::vector<PtTensor> tensors;
   Result<void> read = Compute("reading it as a .pt file", [&] {
-    tensors = HoldsCode(bytes) ? FromModule(path) : FromDictionary(torch::jit::pickle_load(bytes));
+    tensors = HoldsCode(bytes) ? FromModule(path) : FromDictionary(Unpickle(path));
   });
   if (!read) {
     return Invalid(Text(path, ": ", read.error().message,

@@ -4,6 +4,7 @@
 #include <ATen/Parallel.h>
 #include <dlfcn.h>
 #include <malloc.h>
+#include <torch/version.h>
 
 #include <exception>
 #include <limits>
@@ -113,6 +114,8 @@ Result<void> Compute(std::string_view doing, const std::function<void()>& work) 
     return Invalid(Text(doing, ": ", error.what()));
   }
 }
+
+std::string TorchVersion() { return TORCH_VERSION; }
 
 std::string PrecisionWarning(learner::Precision precision) {
   if (precision != learner::Precision::kBf16) return "";

@@ -22,6 +22,9 @@ void KeepFreedMemory();
 // error "doing: ...".
 Result<void> Compute(std::string_view doing, const std::function<void()>& work);
 
+// Of the libtorch that this was built with: a part of what results depend on. "1.13.0"
+std::string TorchVersion();
+
 // What to tell the user about this precision on this CPU; empty if there is nothing to say.
 std::string PrecisionWarning(learner::Precision precision);
 

@@ -126,6 +126,8 @@ class ScriptNetwork final : public Network {
   }
 
   std::unique_ptr<Instance> MakeInstance() const override {
+    // Else a copy of a parameter would hand its gradient on to the original.
+    at::NoGradGuard no_gradient;
     return std::make_unique<ScriptInstance>(module_.deepcopy(), draws_);
   }
 

@@ -19,7 +19,9 @@ namespace jit = torch::jit;
 jit::Module Scripted(const std::string& body) {
   jit::Module module("Scripted");
   at::Generator generator = at::make_generator<at::CPUGeneratorImpl>(5);
-  const auto drawn = [&](at::IntArrayRef shape) { return at::randn(shape, generator) * 0.05; };
+  const auto drawn = [&](at::IntArrayRef shape) {  // a leaf that wants a gradient, as in Python
+    return (at::randn(shape, generator) * 0.05).requires_grad_(true);
+  };
   module.register_attribute("training", c10::BoolType::get(), true);
   module.register_parameter("hidden", drawn({16, 64}), false);
   module.register_parameter("out", drawn({3, 16}), false);

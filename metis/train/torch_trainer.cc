@@ -26,7 +26,7 @@ class TorchTrainer final : public learner::Trainer {
  public:
   TorchTrainer(ArchitecturePtr architecture, Examples examples,
                const learner::TrainingSettings& settings, ModelPool& pool, uint64_t seed,
-               LearnerId learner);
+               LearnerId learner, StepListener listener);
 
   Result<void> Load(const ModelPtr& community) override;
   Result<EpochReport> TrainEpoch(EpochKey key, std::stop_token stop) override;
@@ -50,6 +50,7 @@ class TorchTrainer final : public learner::Trainer {
   ModelPool& pool_;
   const uint64_t seed_;
   const LearnerId learner_;
+  const StepListener listener_;
   const uint64_t steps_;
 
   bool loaded_ = false;
@@ -66,13 +67,14 @@ uint64_t Steps(const Architecture& architecture, size_t examples, uint32_t batch
 
 TorchTrainer::TorchTrainer(ArchitecturePtr architecture, Examples examples,
                            const learner::TrainingSettings& settings, ModelPool& pool,
-                           uint64_t seed, LearnerId learner)
+                           uint64_t seed, LearnerId learner, StepListener listener)
     : architecture_(std::move(architecture)),
       examples_(std::move(examples)),
       settings_(settings),
       pool_(pool),
       seed_(seed),
       learner_(learner),
+      listener_(std::move(listener)),
       steps_(Steps(*architecture_, examples_.size(), settings.batch_size)) {
   METIS_CHECK(settings_.batch_size > 0);
   METIS_CHECK(pool_.schema()->hash() == architecture_->schema()->hash());
@@ -146,6 +148,7 @@ Result<EpochReport> TorchTrainer::TrainEpoch(EpochKey key, std::stop_token stop)
       batch.Fill(std::span(order).subspan(first, First(step + 1) - first),
                  settings_.augmentation ? &crops : nullptr);
       loss += Step(*instance, batch, draws.Next());
+      if (listener_) listener_(step + 1, loss / static_cast<double>(step + 1));
       stopped = stop.stop_requested();
     }
   });
@@ -207,7 +210,7 @@ Result<std::unique_ptr<learner::Trainer>> MakeTrainer(ArchitecturePtr architectu
                                                       Examples examples,
                                                       const learner::TrainingSettings& settings,
                                                       ModelPool& pool, uint64_t seed,
-                                                      LearnerId learner) {
+                                                      LearnerId learner, StepListener listener) {
   if (examples.size() == 0) return Invalid(Text("learner ", learner, " has nothing to train on"));
   if (Result<void> fit = CheckSuitable(*architecture, examples); !fit) return fit.error();
   if (settings.augmentation && examples.set->shape().channels != 3) {
@@ -219,8 +222,9 @@ Result<std::unique_ptr<learner::Trainer>> MakeTrainer(ArchitecturePtr architectu
     return Invalid(Text("learner ", learner, " has one training example: ", architecture->name(),
                         " normalises over batches and needs at least two"));
   }
-  return std::unique_ptr<learner::Trainer>(std::make_unique<TorchTrainer>(
-      std::move(architecture), std::move(examples), settings, pool, seed, learner));
+  return std::unique_ptr<learner::Trainer>(
+      std::make_unique<TorchTrainer>(std::move(architecture), std::move(examples), settings, pool,
+                                     seed, learner, std::move(listener)));
 }
 
 }  // namespace metis::train

@@ -12,6 +12,8 @@
 // normalises over batches, that example joins the mini-batch before.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "metis/core/ids.h"
@@ -24,14 +26,16 @@
 
 namespace metis::train {
 
+// Hears of every mini-batch, on the thread that trains: how many of the epoch are done, and their
+// mean loss.
+using StepListener = std::function<void(uint64_t steps, double mean_loss)>;
+
 // Fails where the examples do not suit: none, of another shape or more classes than the
 // architecture was made for, or augmentation of anything but colour images. `pool` is borrowed and
 // must be of the architecture's schema (checked).
-Result<std::unique_ptr<learner::Trainer>> MakeTrainer(ArchitecturePtr architecture,
-                                                      Examples examples,
-                                                      const learner::TrainingSettings& settings,
-                                                      ModelPool& pool, uint64_t seed,
-                                                      LearnerId learner);
+Result<std::unique_ptr<learner::Trainer>> MakeTrainer(
+    ArchitecturePtr architecture, Examples examples, const learner::TrainingSettings& settings,
+    ModelPool& pool, uint64_t seed, LearnerId learner, StepListener listener = {});
 
 // A class is predicted where its score is the largest, the first of equals. Of `settings` batch
 // size and precision matter.
