@@ -34,6 +34,7 @@ struct Options {
   uint32_t threads = std::max(1U, std::thread::hardware_concurrency());
   std::string policies;
   std::string out = "runs/simulate";
+  std::string record = "auto";
   std::vector<std::string> assignments;
   std::vector<config::Assignment> overrides;
   bool faults = false;
@@ -109,6 +110,13 @@ double PartDone(const federation::StopSettings& stop, const sim::Simulator& simu
   return part;
 }
 
+// Real networks are large and their updates many: their models are kept only when asked for.
+report::Record RecordOf(const Options& options, const config::Config& config) {
+  const bool builtin = config.source.dataset == data::kBuiltinData;
+  const bool light = options.record == "light" || (options.record == "auto" && !builtin);
+  return light ? report::Record::kLight : report::Record::kReplayable;
+}
+
 Result<std::unique_ptr<sim::Workload>> MakeWorkload(const Options& options,
                                                     const config::Config& config) {
   const auto any = [](auto made) -> Result<std::unique_ptr<sim::Workload>> {
@@ -131,8 +139,9 @@ Result<report::Json> RunOne(const Options& options, const config::Config& config
   const uint64_t seed = config.simulation.seed;
   Result<std::unique_ptr<sim::Workload>> workload = MakeWorkload(options, config);
   if (!workload) return workload.error();
-  Result<std::unique_ptr<report::RunWriter>> writer = report::RunWriter::Create(
-      directory, config::FormatConfig(config), (*workload)->initial(), options.force);
+  Result<std::unique_ptr<report::RunWriter>> writer =
+      report::RunWriter::Create(directory, config::FormatConfig(config), (*workload)->initial(),
+                                options.force, RecordOf(options, config));
   if (!writer) return writer.error();
 
   sim::FaultRates faults;
@@ -156,7 +165,8 @@ Result<report::Json> RunOne(const Options& options, const config::Config& config
                          ", accuracy ", Fixed(controller.tests().latest_accuracy(), 3)));
     return !interrupted;
   });
-  if (simulator.failure()) return simulator.failure()->In(Text("after ", simulator.now() - Instant()));
+  if (simulator.failure())
+    return simulator.failure()->In(Text("after ", simulator.now() - Instant()));
   if (invariants.violation()) {
     return Invalid(Text("a law was broken ", *invariants.violation(), " (seed ", seed,
                         "; the record is in ", directory, ")"));
@@ -246,6 +256,11 @@ int Main(int argc, const char* const* argv) {
   app.add_option("--policy", options.policies,
                  "A policy, several separated by commas, or all; default: the file's");
   app.add_option("--out", options.out, "Run directory; one below it for each of several policies")
+      ->capture_default_str();
+  app.add_option("--record", options.record,
+                 "replayable: keep the model of every update, for `metis replay`; light: don't; "
+                 "auto: replayable with built-in data")
+      ->check(CLI::IsMember({"auto", "replayable", "light"}))
       ->capture_default_str();
   std::vector<std::string> values(std::size(kShorthands));
   for (size_t i = 0; i < std::size(kShorthands); ++i) {

@@ -21,7 +21,8 @@ Json NameByFingerprint(const ModelPtr& model) {
 
 Result<std::unique_ptr<RunWriter>> RunWriter::Create(const std::string& directory,
                                                      const std::string& config_toml,
-                                                     const ModelPtr& initial, bool replace) {
+                                                     const ModelPtr& initial, bool replace,
+                                                     Record record) {
   if (Result<void> made = MakeRunDirectory(directory, kEventsFile, replace); !made) {
     return made.error();
   }
@@ -31,7 +32,7 @@ Result<std::unique_ptr<RunWriter>> RunWriter::Create(const std::string& director
   }
   std::string schema = SchemaJson(*initial).dump(2) + "\n";
   if (Result<void> wrote = WriteRunFile(root / kSchemaFile, schema); !wrote) return wrote.error();
-  std::unique_ptr<RunWriter> writer(new RunWriter(directory));
+  std::unique_ptr<RunWriter> writer(new RunWriter(directory, record));
   writer->events_.open(root / kEventsFile, std::ios::binary | std::ios::trunc);
   writer->models_.open(root / kModelsFile, std::ios::binary | std::ios::trunc);
   writer->AppendModel(*initial);
@@ -54,7 +55,8 @@ uint64_t RunWriter::AppendModel(const Model& model) {
 void RunWriter::Event(Instant now, const federation::Event& event) {
   summary_.Event(now, event);
   JsonWriter::ModelName name = [this](const ModelPtr& model) -> Json {
-    return {{"record", AppendModel(*model)}, {"fingerprint", Hex(model->Fingerprint())}};
+    const Json record = record_ == Record::kLight ? Json(nullptr) : Json(AppendModel(*model));
+    return {{"record", record}, {"fingerprint", Hex(model->Fingerprint())}};
   };
   JsonWriter fields(name);
   std::visit(
