@@ -17,8 +17,9 @@ packages=(
   # data files
   zlib1g-dev libpng-dev
   # training; libtorch brings only the reference implementation of the linear algebra that it needs,
-  # which is many times slower; Python's torch checks that models go there and back
-  libtorch-dev libopenblas0-serial python3-torch
+  # which is many times slower (OpenBLAS without threads is no choice: it computes wrong values when two
+  # threads use it); Python's torch checks that models go there and back
+  libtorch-dev libopenblas0-pthread python3-torch
   # real images for tests and demo
   dataset-fashion-mnist
 )

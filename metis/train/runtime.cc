@@ -8,6 +8,7 @@
 
 #include <exception>
 #include <limits>
+#include <mutex>
 
 #include "metis/core/text.h"
 
@@ -18,13 +19,26 @@
 namespace metis::train {
 namespace {
 
-// The linear algebra library behind libtorch may have threads of its own; it is only there at run
-// time, if at all.
+// The linear algebra library behind libtorch is chosen by the system; it is looked for at run time.
+template <typename Function>
+Function* Find(const char* name) {
+  return reinterpret_cast<Function*>(::dlsym(RTLD_DEFAULT, name));
+}
+
+// OpenBLAS may have threads of its own.
 void ConfineLinearAlgebra() {
-  using SetThreads = void (*)(int);
-  if (void* found = ::dlsym(RTLD_DEFAULT, "openblas_set_num_threads")) {
-    reinterpret_cast<SetThreads>(found)(1);
-  }
+  if (auto* set_threads = Find<void(int)>("openblas_set_num_threads")) set_threads(1);
+}
+
+// OpenBLAS built without threads lets callers on different threads share its work space, and gives
+// wrong values now and then. Then one computes at a time: slow, and right.
+std::unique_lock<std::recursive_mutex> ExclusiveIfNeeded() {
+  static std::recursive_mutex mutex;
+  static const bool needed = [] {
+    auto* parallel = Find<int()>("openblas_get_parallel");
+    return parallel != nullptr && parallel() == 0;
+  }();
+  return needed ? std::unique_lock(mutex) : std::unique_lock<std::recursive_mutex>();
 }
 
 #if defined(__x86_64__)
@@ -66,11 +80,8 @@ bool AmxIsHalfHidden() {
 // Before oneDNN's first work; it takes no notice later.
 void AvoidHalfHiddenAmx() {
   if (!AmxIsHalfHidden()) return;
-  using SetInstructionSet = int (*)(int);
   constexpr int kAvx512Bf16 = 0xE7;  // dnnl_cpu_isa_avx512_core_bf16
-  if (void* found = ::dlsym(RTLD_DEFAULT, "dnnl_set_max_cpu_isa")) {
-    reinterpret_cast<SetInstructionSet>(found)(kAvx512Bf16);
-  }
+  if (auto* set_most = Find<int(int)>("dnnl_set_max_cpu_isa")) set_most(kAvx512Bf16);
 }
 
 void ConfineThisThread() {
@@ -106,6 +117,7 @@ void KeepFreedMemory() {
 Result<void> Compute(std::string_view doing, const std::function<void()>& work) {
   try {
     ConfineThisThread();
+    const auto exclusive = ExclusiveIfNeeded();
     work();
     return {};
   } catch (const c10::Error& error) {

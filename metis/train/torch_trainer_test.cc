@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -143,6 +144,24 @@ TEST(TorchTrainer, GivesTheSameBitsAloneAndBesideAnother) {
     EXPECT_EQ(second, other) << name;
     EXPECT_NE(alone, Bits(Trained(*bench.Make(0, 12), 2)));  // another seed
   }
+}
+
+// Some builds of OpenBLAS give wrong values once in a few hundred epochs when threads share them.
+TEST(TorchTrainer, GivesTheSameBitsOnManyThreadsEveryTime) {
+  Bench bench("mlp:16", Squares({1, 8, 8}, 3, 110), {.batch_size = 10});
+  const uint64_t alone = Bits(Trained(*bench.trainer, 4));
+  std::atomic<int> wrong{0};
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 3; ++i) {
+      threads.emplace_back([&] {
+        for (int repetition = 0; repetition < 100; ++repetition) {
+          if (Bits(Trained(*bench.Make(0), 4)) != alone) ++wrong;
+        }
+      });
+    }
+  }
+  EXPECT_EQ(wrong, 0);
 }
 
 TEST(TorchTrainer, AnEpochTrainedAgainGivesTheSameBits) {
