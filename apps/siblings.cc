@@ -27,6 +27,10 @@ constexpr Known kKnown[] = {
     {"simulate", "Run a federation in virtual time on this machine"},
     {"replay", "Run a recorded federation again and compare, bit for bit"},
     {"data", "List, inspect, import and fetch data sets"},
+    {"partition", "Deal a data set to learners and show who gets what"},
+    {"model", "Make, inspect, export and import model files"},
+    {"train", "Train one model on all of a data set: the baseline"},
+    {"evaluate", "Say how well a model does on a data set, class by class"},
 };
 
 // The front's own directory, then those of PATH. An empty entry of PATH would mean the current

@@ -6,17 +6,21 @@
 #include <iostream>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "apps/cli.h"
+#include "apps/load_data.h"
 #include "apps/progress.h"
 #include "apps/table.h"
+#include "apps/torch_workload.h"
 #include "metis/config/config.h"
 #include "metis/core/text.h"
 #include "metis/report/run_directory.h"
 #include "metis/sim/builtin_workload.h"
 #include "metis/sim/invariants.h"
 #include "metis/sim/simulator.h"
+#include "metis/train/runtime.h"
 
 namespace metis::apps {
 namespace {
@@ -26,9 +30,11 @@ std::atomic<bool> interrupted{false};
 
 struct Options {
   std::string file;
-  std::string trainer = "builtin";
+  std::string data_directory = DefaultDataDirectory();
+  uint32_t threads = std::max(1U, std::thread::hardware_concurrency());
   std::string policies;
   std::string out = "runs/simulate";
+  std::string record = "auto";
   std::vector<std::string> assignments;
   std::vector<config::Assignment> overrides;
   bool faults = false;
@@ -44,11 +50,16 @@ struct Shorthand {
 };
 constexpr Shorthand kShorthands[] = {
     {"--seed", "federation.seed", "Seed of every random draw"},
+    {"--dataset", "data.dataset", "builtin, a name of `metis data list`, or a file"},
+    {"--model", "training.model", "auto, mnist-cnn, cifar10-cnn, mlp:A,B, torchscript:FILE, ..."},
+    {"--precision", "training.precision", "fp32 or bf16"},
+    {"--examples", "data.examples", "Training examples to deal, each class in proportion"},
+    {"--faulty", "data.faulty", "Learners with wrong labels: 0:labels=random, 3:labels=noise:0.3"},
     {"--learners", "federation.learners", "Number of learners"},
     {"--duration", "stop.duration", "Virtual time to run for, e.g. 4h"},
     {"--rounds", "stop.rounds", "Rounds to run for (synchronous policies)"},
     {"--sizes", "data.sizes", "uniform, skewed, powerlaw[:EXPONENT]"},
-    {"--classes", "data.classes", "iid, noniid:X, noniid:8x1,4x1,3x8, dirichlet:ALPHA"},
+    {"--classes", "data.classes", "iid, noniid:X, noniid:8x1,4x1,3x8, dirichlet:ALPHA, table:FILE"},
 };
 
 Result<std::vector<std::string>> Policies(const std::string& text) {
@@ -76,8 +87,12 @@ Result<std::vector<std::string>> Policies(const std::string& text) {
 Result<config::Config> Configure(const Options& options, const std::string& policy) {
   std::vector<config::Assignment> overrides = options.overrides;
   if (!policy.empty()) overrides.push_back({"federation.policy", policy, "--policy"});
-  if (options.file.empty()) return config::ParseConfig("", "defaults", overrides);
-  return config::ReadConfig(options.file, overrides);
+  Result<config::Config> config = options.file.empty()
+                                      ? config::ParseConfig("", "defaults", overrides)
+                                      : config::ReadConfig(options.file, overrides);
+  if (!config) return config;
+  if (Result<void> read = data::ReadTable(config->data); !read) return read.error();
+  return config;
 }
 
 // How far the run is, by whichever criterion is nearest to its end.
@@ -95,18 +110,38 @@ double PartDone(const federation::StopSettings& stop, const sim::Simulator& simu
   return part;
 }
 
+// Real networks are large and their updates many: their models are kept only when asked for.
+report::Record RecordOf(const Options& options, const config::Config& config) {
+  const bool builtin = config.source.dataset == data::kBuiltinData;
+  const bool light = options.record == "light" || (options.record == "auto" && !builtin);
+  return light ? report::Record::kLight : report::Record::kReplayable;
+}
+
+Result<std::unique_ptr<sim::Workload>> MakeWorkload(const Options& options,
+                                                    const config::Config& config) {
+  const auto any = [](auto made) -> Result<std::unique_ptr<sim::Workload>> {
+    if (!made) return made.error();
+    return std::unique_ptr<sim::Workload>(*std::move(made));
+  };
+  if (config.source.dataset != data::kBuiltinData) {
+    return any(TorchWorkload::Create(config, options.data_directory));
+  }
+  return any(sim::BuiltinWorkload::Create(config.simulation.builtin, config.data, config.training,
+                                          config.federation.membership.learners,
+                                          federation::NeedsValidationSet(config.federation.policy),
+                                          config.simulation.seed));
+}
+
 // One federation from start to end, recorded in `directory`.
 Result<report::Json> RunOne(const Options& options, const config::Config& config,
                             const std::string& directory) {
   const std::string policy(federation::NameOf(config.federation.policy));
   const uint64_t seed = config.simulation.seed;
-  Result<std::unique_ptr<sim::BuiltinWorkload>> workload =
-      sim::BuiltinWorkload::Create(config.simulation.builtin, config.data, config.training,
-                                   config.federation.membership.learners,
-                                   federation::NeedsValidationSet(config.federation.policy), seed);
+  Result<std::unique_ptr<sim::Workload>> workload = MakeWorkload(options, config);
   if (!workload) return workload.error();
-  Result<std::unique_ptr<report::RunWriter>> writer = report::RunWriter::Create(
-      directory, config::FormatConfig(config), (*workload)->initial(), options.force);
+  Result<std::unique_ptr<report::RunWriter>> writer =
+      report::RunWriter::Create(directory, config::FormatConfig(config), (*workload)->initial(),
+                                options.force, RecordOf(options, config));
   if (!writer) return writer.error();
 
   sim::FaultRates faults;
@@ -115,7 +150,8 @@ Result<report::Json> RunOne(const Options& options, const config::Config& config
                             .simulation = config.simulation,
                             .workload = **workload,
                             .faults = faults,
-                            .equal_sizes = config.data.sizes == data::SizeDistribution::kUniform});
+                            .equal_sizes = data::AsksEqualSizes(config.data),
+                            .threads = options.threads});
   simulator.SetRecorder(writer->get());
   sim::Invariants invariants(config.federation, (*workload)->initial(), (*workload)->pool());
   if (options.faults) simulator.SetInvariants(&invariants);
@@ -129,6 +165,8 @@ Result<report::Json> RunOne(const Options& options, const config::Config& config
                          ", accuracy ", Fixed(controller.tests().latest_accuracy(), 3)));
     return !interrupted;
   });
+  if (simulator.failure())
+    return simulator.failure()->In(Text("after ", simulator.now() - Instant()));
   if (invariants.violation()) {
     return Invalid(Text("a law was broken ", *invariants.violation(), " (seed ", seed,
                         "; the record is in ", directory, ")"));
@@ -209,16 +247,20 @@ int Main(int argc, const char* const* argv) {
   app.footer(
       "Examples:\n"
       "  metis simulate --policy all --out runs/first\n"
+      "  metis simulate --dataset fashion-mnist --policy sync-fedavg,sync-dvw --rounds 10 \\\n"
+      "    --sizes powerlaw --faulty 0:labels=random --out runs/faulty\n"
       "  metis simulate federation.toml --policy async-dvw --seed 7 --sizes powerlaw\n"
       "  metis simulate --set group.slow.batch_time=2s --set validation.metric=matthews\n"
       "  metis simulate --policy sync-dvw --faults --seed 42 --force");
   app.add_option("FILE", options.file, "Configuration (see `metis init`); default: none");
-  app.add_option("--trainer", options.trainer, "builtin: softmax regression on Gaussian classes")
-      ->check(CLI::IsMember({"builtin"}))
-      ->capture_default_str();
   app.add_option("--policy", options.policies,
                  "A policy, several separated by commas, or all; default: the file's");
   app.add_option("--out", options.out, "Run directory; one below it for each of several policies")
+      ->capture_default_str();
+  app.add_option("--record", options.record,
+                 "replayable: keep the model of every update, for `metis replay`; light: don't; "
+                 "auto: replayable with built-in data")
+      ->check(CLI::IsMember({"auto", "replayable", "light"}))
       ->capture_default_str();
   std::vector<std::string> values(std::size(kShorthands));
   for (size_t i = 0; i < std::size(kShorthands); ++i) {
@@ -227,6 +269,10 @@ int Main(int argc, const char* const* argv) {
   }
   app.add_option("--set", options.assignments, "Any key of the configuration: section.key=value")
       ->allow_extra_args(false);
+  AddDataDirectoryOption(app, options.data_directory);
+  app.add_option("--threads", options.threads, "Threads that train; the run is the same with any")
+      ->check(CLI::Range(1U, 1024U))
+      ->capture_default_str();
   app.add_flag("--faults", options.faults,
                "Inject faults drawn from the seed, check every law after every event");
   app.add_flag("--force", options.force, "Replace the runs that --out holds");
@@ -243,6 +289,7 @@ int Main(int argc, const char* const* argv) {
     options.overrides.push_back(*std::move(assignment));
   }
   for (int signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) { interrupted = true; });
+  train::KeepFreedMemory();
   return Simulate(options);
 }
 

@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# Measures the kernels and the community model against the limits of this machine: builds the
-# benchmarks (preset release), runs them interleaved and prints ratios, each with its goal. Times
-# wander between machines and runs, ratios of one run much less. Takes two minutes and 7 GB of memory;
-# wants an otherwise idle machine. A goal missed is reported as "over"; the exit status is 0 unless a
-# benchmark failed to build or run.
+# Measures the kernels, the community model and local training against the limits of this machine:
+# builds the benchmarks (preset release), runs them interleaved and prints ratios, each with its goal.
+# Times wander between machines and runs, ratios of one run much less. Takes ten minutes and 7 GB of
+# memory; wants an otherwise idle machine. A goal missed is reported as "over"; the exit status is 0
+# unless a benchmark failed to build or run.
 #
 #   scripts/bench.sh                    the table
 #   scripts/bench.sh --json             the same for machines, on standard output
 #   scripts/bench.sh --repetitions 3    quicker, and less sure (default: 15)
-#   scripts/bench.sh --filter average   only benchmarks whose name matches
+#   scripts/bench.sh --filter average   only benchmarks whose name matches; of training: mnist-cnn,
+#                                       cifar10-cnn, femnist-cnn, fp32, bf16
 #   scripts/bench.sh --help             this text
 #
 # The table reads like this: ratio to the limit, then the goal.
@@ -51,12 +52,12 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 {
   scripts/setup.sh
   cmake --preset release
-  cmake --build --preset release --target kernels_bench community_bench
+  cmake --build --preset release --target kernels_bench community_bench train_bench
 } >&2
 
 results=$(mktemp -d)
 trap 'rm -rf "${results}"' EXIT
-for name in kernels community; do
+for name in kernels community train; do
   echo "bench: running ${name}_bench, ${repetitions} repetitions" >&2
   # Random interleaving: a slow minute of the machine hits all cases alike.
   "build/release/bench/${name}_bench" \
@@ -65,4 +66,10 @@ for name in kernels community; do
     --benchmark_enable_random_interleaving=true \
     --benchmark_out="${results}/${name}.json" --benchmark_out_format=json >&2
 done
+# Debian's python is the one that may have torch. A filter that leaves out training leaves out this.
+if [[ -s ${results}/train.json ]] && /usr/bin/python3 -c 'import torch' 2>/dev/null; then
+  echo "bench: running train_bench.py, ${repetitions} repetitions" >&2
+  /usr/bin/python3 bench/train_bench.py --filter "${filter}" --repetitions "${repetitions}" \
+    >"${results}/train_python.json"
+fi
 python3 scripts/bench_report.py "${report[@]}" "${results}"/*.json

@@ -6,6 +6,9 @@ learners) is what the others are divided by. Time is CPU time: nothing measured 
 other processes take is no part of it. Of all repetitions the fastest counts: a neighbour that fills
 caches and memory bus can only add to it.
 
+Trained networks are groups like "cifar10-cnn fp32": their limit is a bare libtorch loop, "python" the
+plain loop of Python's torch.
+
   scripts/bench_report.py kernels.json community.json
   scripts/bench_report.py --json kernels.json
 
@@ -24,6 +27,8 @@ GOALS = [
     # Not for the warm cases: there ten learners' models stay in a large cache, a thousand cannot.
     (r"community 1M$", r"\d+ learners", 1.20),
     (r"community ", r"allocations", 0),
+    (r".* (?:fp32|bf16)$", r"metis$", 1 / 0.97),
+    (r"cifar10-cnn fp32$", r"metis to python", 1 / 1.1),
 ]
 
 
@@ -83,6 +88,11 @@ def rows(times, allocations):
                 yield row(group, case, time / cases[limit])
         if group in allocations:
             yield row(group, "allocations", allocations[group])
+        if "metis" in cases and "python" in cases:
+            yield row(group, "metis to python", cases["metis"] / cases["python"])
+        floats = times.get(group.replace(" bf16", " fp32"), {})
+        if group.endswith(" bf16") and "metis" in cases and "metis" in floats:
+            yield row(group, "metis to its fp32", cases["metis"] / floats["metis"])
 
 
 def print_table(table):

@@ -28,7 +28,7 @@ use_default() { # option value: unless the option was given
   done
   arguments+=("$1" "$2")
 }
-use_default --trainer builtin
+use_default --dataset builtin
 use_default --policy all
 use_default --sizes powerlaw
 use_default --classes noniid:8x1,4x1,3x8

@@ -16,6 +16,12 @@ packages=(
   libcli11-dev libtomlplusplus-dev nlohmann-json3-dev libxxhash-dev
   # data files
   zlib1g-dev libpng-dev
+  # training; libtorch brings only the reference implementation of the linear algebra that it needs,
+  # which is many times slower (OpenBLAS without threads is no choice: it computes wrong values when two
+  # threads use it); Python's torch checks that models go there and back
+  libtorch-dev libopenblas0-pthread python3-torch
+  # real images for tests and demo
+  dataset-fashion-mnist
 )
 
 list_missing() {

@@ -28,7 +28,7 @@ LAYERS = {
     "learner": ("core federation", "posix"),
     "drivers": ("core federation", ""),
     "report": ("core federation drivers", "posix nlohmann/json.hpp"),
-    "train": ("core learner data", "torch/ ATen/ c10/"),
+    "train": ("core learner data", "posix torch/ ATen/ c10/ caffe2/"),
     "sim": ("core federation learner data drivers", ""),
     "config": ("core federation data learner sim", "toml++/"),  # of learner and sim: settings.h
     "wire": ("core federation", "google/protobuf"),
@@ -38,9 +38,9 @@ LAYERS = {
 
 # Everything else that the project uses. A header of none of these is refused until it stands here.
 THIRD_PARTY = (
-    "toml++/ nlohmann/ CLI/ fmt/ spdlog/ torch/ ATen/ c10/ grpc google/protobuf sqlite3.h openssl/ "
-    "zlib.h png.h httplib.h prometheus/ gtest/ gmock/ rapidcheck benchmark/ xxhash.h immintrin.h "
-    "emmintrin.h"
+    "toml++/ nlohmann/ CLI/ fmt/ spdlog/ torch/ ATen/ c10/ caffe2/ grpc google/protobuf sqlite3.h "
+    "openssl/ zlib.h png.h httplib.h prometheus/ gtest/ gmock/ rapidcheck benchmark/ xxhash.h "
+    "immintrin.h emmintrin.h"
 ).split()
 TEST_ONLY = "gtest/ gmock/ rapidcheck".split()  # for tests beside the code
 

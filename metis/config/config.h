@@ -15,6 +15,7 @@
 
 #include "metis/core/result.h"
 #include "metis/data/partition.h"
+#include "metis/data/source.h"
 #include "metis/federation/settings.h"
 #include "metis/learner/settings.h"
 #include "metis/sim/settings.h"
@@ -24,6 +25,7 @@ namespace metis::config {
 struct Config {
   federation::Settings federation;
   learner::TrainingSettings training;
+  data::SourceSettings source;
   data::PartitionSettings data;
   sim::Settings simulation;
 

@@ -54,6 +54,16 @@ const Words<Metric> kMetrics = {{"micro-f1", Metric::kMicroF1},
                                 {"geometric-mean", Metric::kGeometricMean},
                                 {"matthews", Metric::kMatthews}};
 
+const Words<learner::Precision> kPrecisions = {{"fp32", learner::Precision::kFp32},
+                                               {"bf16", learner::Precision::kBf16}};
+
+// What it means is checked where it is used: only there are data sets and models known.
+Result<void> ReadSomeText(std::string_view text, std::string& value) {
+  if (text.empty()) return Invalid("must not be empty");
+  value = text;
+  return {};
+}
+
 // Safe in a key path, in a file name and in a table.
 Result<void> ParseGroupName(std::string_view text, std::string& name) {
   auto allowed = [](char c) {
@@ -85,6 +95,7 @@ Result<void> ReadSizes(std::string_view text, data::PartitionSettings& settings)
 Result<void> ReadClasses(std::string_view text, data::PartitionSettings& settings) {
   settings.class_runs.clear();
   settings.dirichlet_alpha = data::PartitionSettings().dirichlet_alpha;
+  settings.table = {};
   return WithoutPrefix(data::ParseClasses(text, settings), "classes", text);
 }
 
@@ -174,14 +185,22 @@ Keys TrainingKeys() {
       Number<Draft>("proximal", FIELD(proximal), {0}, "The factor mu of the proximal term in the local loss: mu/2 times the squared distance from the received model.").DefaultsTo("0.005 for the protocol \"fedasync\", else 0"),
       Whole<Draft>("batch_size", FIELD(config.training.batch_size), {1, kMany}, "Examples in a mini-batch.").Suggested(),
       Flag<Draft>("keep_momentum", FIELD(config.training.keep_momentum), "Whether momentum survives a received community model; else it restarts at zero."),
+      Phrase<Draft>("model", FIELD(config.training.model), "\"auto\", or a model of `metis model --help`", ReadSomeText, [](const std::string& text) { return text; }, "The network that is trained on real data; auto: one that suits the data set."),
+      Word<Draft>("precision", FIELD(config.training.precision), kPrecisions, "bf16 multiplies in 16 bits, which is much faster on CPUs with AMX."),
+      Flag<Draft>("augmentation", FIELD(config.training.augmentation), "Whether colour images are cropped at random and mirrored every other time."),
+      Flag<Draft>("share_statistics", FIELD(config.training.share_statistics), "Whether running statistics of batch normalisation are part of the model, or stay with each learner."),
       Number<Draft>("validation_fraction", FIELD(config.training.validation_fraction), {0, 0.5, kAbove}, "The share of a learner's examples that is reserved for validation where the policy needs it."),
   };
 }
 
 Keys DataKeys() {
   return {
+      Phrase<Draft>("dataset", FIELD(config.source.dataset), "\"builtin\", a name of `metis data list`, or the path of a file", ReadSomeText, [](const std::string& text) { return text; }, "What is learned: Gaussian classes made for the run, or real data."),
+      Whole<Draft>("examples", FIELD(config.source.examples), {1, kUint32}, "How many of a data set's training examples are dealt, each class in proportion.").OrNone(),
+      Number<Draft>("test_fraction", FIELD(config.source.test_fraction), {0, 1, kAbove, kBelow}, "The share that is held out for testing of a data set that comes without a test part."),
+      Phrase<Draft>("faulty", FIELD(config.source.faulty), "\"none\", or learners with wrong labels: \"0:labels=random, 3:labels=noise:0.3\"; also constant:CLASS, swap:CLASS-CLASS", data::ParseFaultyList, data::FormatFaultyList, "Learners whose training and validation labels are wrong; numbered from 0, the largest first."),
       Phrase<Draft>("sizes", FIELD(config.data), "\"uniform\", \"skewed\", \"powerlaw\" or \"powerlaw:EXPONENT\"", ReadSizes, data::FormatSizes, "How many examples each learner gets.").Suggested(),
-      Phrase<Draft>("classes", FIELD(config.data), "\"iid\", \"noniid:CLASSES\", \"noniid:8x1,4x1,3x8\" (classes x learners) or \"dirichlet:ALPHA\"", ReadClasses, data::FormatClasses, "Which classes each learner holds.").Suggested(),
+      Phrase<Draft>("classes", FIELD(config.data), "\"iid\", \"noniid:CLASSES\", \"noniid:8x1,4x1,3x8\" (classes x learners), \"dirichlet:ALPHA\", \"table:FILE\" (a CSV file; leave sizes out) or \"writers\" (needs data with writers)", ReadClasses, data::FormatClasses, "Which classes each learner holds.").Suggested(),
   };
 }
 

@@ -138,6 +138,20 @@ double Matthews(const ConfusionCounts& counts) {
   return Ratio(numerator, denominator);
 }
 
+std::vector<ClassScores> ScoresByClass(const ConfusionCounts& counts) {
+  const std::vector<uint64_t> rows = counts.RowSums();
+  const std::vector<uint64_t> columns = counts.ColumnSums();
+  std::vector<ClassScores> scores;
+  for (uint32_t i = 0; i < counts.classes(); ++i) {
+    const auto right = static_cast<double>(counts.at(i, i));
+    scores.push_back({.examples = rows[i],
+                      .precision = Ratio(right, static_cast<double>(columns[i])),
+                      .recall = Ratio(right, static_cast<double>(rows[i])),
+                      .f1 = Ratio(2 * right, static_cast<double>(rows[i] + columns[i]))});
+  }
+  return scores;
+}
+
 double Evaluate(Metric metric, const ConfusionCounts& counts) {
   double value = 0;
   switch (metric) {

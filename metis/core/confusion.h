@@ -58,6 +58,15 @@ double GeometricMean(const ConfusionCounts& counts);
 // Multi-class Matthews correlation, in [-1, 1]; 0 where it is undefined.
 double Matthews(const ConfusionCounts& counts);
 
+// How well one class is told from the others.
+struct ClassScores {
+  uint64_t examples = 0;  // of the class
+  double precision = 0;   // of what was predicted as it, the part that is; 0 where nothing was
+  double recall = 0;      // of its examples, the part that was found; 0 where there are none
+  double f1 = 0;          // 2 TP / (2 TP + FP + FN)
+};
+std::vector<ClassScores> ScoresByClass(const ConfusionCounts& counts);
+
 // The metric as a contribution: in [0, 1], a negative correlation clipped to 0, no examples: 0.
 double Evaluate(Metric metric, const ConfusionCounts& counts);
 

@@ -64,6 +64,21 @@ TEST(Confusion, MacroF1ByHand) {
   EXPECT_DOUBLE_EQ(MacroF1(Unequal()), (10.0 / 13 + 14.0 / 18 + 6.0 / 9) / 3);
 }
 
+TEST(Confusion, ScoresOfEachClassByHand) {
+  std::vector<ClassScores> scores = ScoresByClass(Unequal());
+  ASSERT_EQ(scores.size(), 3u);
+  EXPECT_EQ(scores[1].examples, 10u);
+  EXPECT_DOUBLE_EQ(scores[1].precision, 7.0 / 8);
+  EXPECT_DOUBLE_EQ(scores[1].recall, 7.0 / 10);
+  EXPECT_DOUBLE_EQ(scores[1].f1, 14.0 / 18);
+}
+
+TEST(Confusion, AClassThatIsNeitherThereNorPredictedScoresZero) {
+  std::vector<ClassScores> scores = ScoresByClass(Counts(3, {2, 1, 0, 0, 3, 0, 0, 0, 0}));
+  EXPECT_EQ(scores[2].examples, 0u);
+  EXPECT_EQ(scores[2].precision + scores[2].recall + scores[2].f1, 0);
+}
+
 TEST(Confusion, GeometricMeanByHand) {
   // Recalls 5/6, 7/10, 3/4: the cube root of 0.4375.
   EXPECT_NEAR(GeometricMean(Unequal()), std::cbrt(0.4375), 1e-15);

@@ -26,6 +26,9 @@ enum class Purpose : uint64_t {
   kFaultRates = 8,
   kFaults = 9,
   kTest = 10,
+  kFaultyLabels = 11,
+  kAugmentation = 12,
+  kDropout = 13,
 };
 
 struct RandomKey {

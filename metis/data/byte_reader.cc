@@ -13,9 +13,10 @@
 namespace metis::data {
 namespace {
 
-constexpr uint64_t kDeflateRatio = 1032;   // deflate never packs more bytes into one
-constexpr size_t kStep = size_t{1} << 20;  // bytes asked for at a time
-constexpr unsigned kBuffer = 1u << 17;     // zlib's own: larger than its default of 8 KiB
+constexpr uint64_t kDeflateRatio = 1032;          // deflate never packs more bytes into one
+constexpr size_t kStep = size_t{1} << 20;         // bytes asked for at a time
+constexpr unsigned kBuffer = 1u << 17;            // zlib's own: larger than its default of 8 KiB
+constexpr size_t kLongestLine = size_t{1} << 26;  // bytes; a file without line ends is no text
 
 }  // namespace
 
@@ -127,6 +128,36 @@ Result<void> ByteReader::ExpectEnd() {
   if (!got) return got.error();
   if (*got == 0) return {};
   return At(end, "the data should end here, but more follows: is its header damaged?");
+}
+
+Result<void> ReadLines(ByteReader& file, const std::function<Result<void>(const TextLine&)>& take) {
+  std::string kept;  // the beginning of a line whose end has not come yet
+  TextLine line{.number = 1, .offset = file.offset()};
+  std::vector<uint8_t> chunk(size_t{1} << 16);
+  for (size_t got = chunk.size(); got == chunk.size();) {
+    Result<size_t> read = file.ReadSome(chunk);
+    if (!read) return read.error();
+    got = *read;
+    std::string_view text(reinterpret_cast<const char*>(chunk.data()), got);
+    for (size_t end = text.find('\n'); end != text.npos; end = text.find('\n')) {
+      kept.append(text.substr(0, end));
+      line.text = kept;
+      if (Result<void> taken = take(line); !taken) return taken;
+      ++line.number;
+      line.offset += kept.size() + 1;
+      kept.clear();
+      text.remove_prefix(end + 1);
+    }
+    kept.append(text);
+    if (kept.size() > kLongestLine) {
+      return file.At(file.offset(),
+                     Text("a line of more than ", kLongestLine, " bytes: is this a text file?"));
+    }
+  }
+  if (kept.empty()) return {};
+  line.text = kept;
+  line.ended = false;
+  return take(line);
 }
 
 }  // namespace metis::data

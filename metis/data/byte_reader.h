@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -55,5 +56,17 @@ class ByteReader {
   uint64_t most_ = 0;
   uint64_t offset_ = 0;
 };
+
+struct TextLine {
+  std::string_view text = {};  // without its end; valid until the next line
+  size_t number = 0;           // from 1
+  uint64_t offset = 0;         // of its first byte
+  bool ended = true;           // false: the file's last, without an end of line
+};
+
+// Passes every line of the rest of the file to `take`, in order; the first error of either ends it.
+// Memory: one line, of at most 64 MiB. A file that ends with an end of line has no empty line after
+// it.
+Result<void> ReadLines(ByteReader& file, const std::function<Result<void>(const TextLine&)>& take);
 
 }  // namespace metis::data

@@ -91,6 +91,19 @@ Result<Dataset> LoadIdxBeside(const fs::path& images) {
   return ReadIdx(images.string(), labels, options);
 }
 
+// Fails if an option is asked for that does not go with the format.
+Result<void> CheckOptions(std::string_view what, const LoadOptions& options, bool csv,
+                          bool cifar_hundred) {
+  if (!options.label_column.empty() && !csv) {
+    return Invalid(Text(what, ": a column of labels (\"", options.label_column,
+                        "\") can be named for CSV files only"));
+  }
+  if (options.coarse_labels && !cifar_hundred) {
+    return Invalid(Text(what, ": only CIFAR-100 has coarse labels"));
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string_view PartName(Part part) { return part == Part::kTrain ? "train" : "test"; }
@@ -101,6 +114,11 @@ const KnownSet* FindKnown(std::string_view name) {
   auto found = std::find_if(std::begin(kKnown), std::end(kKnown),
                             [&](const KnownSet& set) { return set.name == name; });
   return found == std::end(kKnown) ? nullptr : found;
+}
+
+Shape ShapeOf(const KnownSet& set) {
+  const bool idx = set.format == KnownFormat::kIdx || set.format == KnownFormat::kIdxTransposed;
+  return idx ? Shape{1, 28, 28} : Shape{3, 32, 32};
 }
 
 std::vector<std::string> FilesOf(const KnownSet& set, Part part) {
@@ -145,7 +163,11 @@ bool IsComplete(const KnownSet& set, const std::string& directory) {
   return true;
 }
 
-Result<Dataset> LoadKnown(const KnownSet& set, const std::string& directory, Part part) {
+Result<Dataset> LoadKnown(const KnownSet& set, const std::string& directory, Part part,
+                          const LoadOptions& options) {
+  Result<void> fits =
+      CheckOptions(set.name, options, false, set.format == KnownFormat::kCifarHundred);
+  if (!fits) return fits.error();
   std::vector<std::string> paths;
   for (const std::string& name : FilesOf(set, part)) {
     paths.push_back(Plainly(fs::path(directory) / name));
@@ -155,15 +177,15 @@ Result<Dataset> LoadKnown(const KnownSet& set, const std::string& directory, Par
   }
   const std::string name = Text(set.name, " ", PartName(part));
   const bool idx = set.format == KnownFormat::kIdx || set.format == KnownFormat::kIdxTransposed;
-  Result<Dataset> loaded =
-      idx ? ReadIdx(paths[0], paths[1],
-                    {.name = name,
-                     .classes = set.classes,
-                     .class_names = ClassNamesOf(set),
-                     .transposed = set.format == KnownFormat::kIdxTransposed})
-          : ReadCifar(
-                name, paths,
-                set.format == KnownFormat::kCifarTen ? CifarLabels::kTen : CifarLabels::kFine);
+  Result<Dataset> loaded = idx ? ReadIdx(paths[0], paths[1],
+                                         {.name = name,
+                                          .classes = set.classes,
+                                          .class_names = ClassNamesOf(set),
+                                          .transposed = set.format == KnownFormat::kIdxTransposed})
+                               : ReadCifar(name, paths,
+                                           set.format == KnownFormat::kCifarTen ? CifarLabels::kTen
+                                           : options.coarse_labels ? CifarLabels::kCoarse
+                                                                   : CifarLabels::kFine);
   if (!loaded) return loaded;
   const uint64_t expected = part == Part::kTrain ? set.train_examples : set.test_examples;
   if (loaded->size() != expected) {
@@ -178,14 +200,19 @@ bool IsAsRecorded(const KnownSet& set, Part part, const Dataset& loaded) {
   return official != 0 && loaded.ContentFingerprint() == official;
 }
 
-Result<Dataset> LoadFile(const std::string& path) {
+Result<Dataset> LoadFile(const std::string& path, const LoadOptions& options) {
   if (!IsFile(path)) return NotFound(path + ": there is no such file");
   const std::string name = WithoutGz(fs::path(path).filename().string());
+  const bool csv = name.ends_with(".csv");
+  const bool hundred = name == "train.bin" || name == "test.bin";
+  if (Result<void> fits = CheckOptions(path, options, csv, hundred); !fits) return fits.error();
   if (name.ends_with(".npz")) return ReadNpz(path);
-  if (name.ends_with(".csv")) return ReadCsv(path);
+  if (csv) return ReadCsv(path, {.label_column = options.label_column});
   if (name.ends_with(".bin")) {
-    const bool hundred = name == "train.bin" || name == "test.bin";
-    return ReadCifar(path, {path}, hundred ? CifarLabels::kFine : CifarLabels::kTen);
+    return ReadCifar(path, {path},
+                     !hundred                ? CifarLabels::kTen
+                     : options.coarse_labels ? CifarLabels::kCoarse
+                                             : CifarLabels::kFine);
   }
   if (name.find("idx3") != name.npos) return LoadIdxBeside(path);
   return Invalid(path +

@@ -37,6 +37,8 @@ struct KnownSet {
 std::span<const KnownSet> KnownSets();
 // Null if there is none of that name.
 const KnownSet* FindKnown(std::string_view name);
+// Of its examples, without having them.
+Shape ShapeOf(const KnownSet& set);
 
 // The official names of the files of one part; of IDX pairs the images come first. On disk each may
 // be gzipped (".gz").
@@ -47,15 +49,22 @@ std::string OfficialName(const KnownSet& set, std::string_view file_name);
 
 // Whether all files of both parts are in the directory.
 bool IsComplete(const KnownSet& set, const std::string& directory);
+// What some formats leave to choose. Asked of another format it is an error, never passed over.
+struct LoadOptions {
+  std::string label_column = {};  // of a CSV file with a header, by name; empty: the last
+  bool coarse_labels = false;     // of CIFAR-100: the 20 coarse labels
+};
+
 // One part, out of the files in `directory`; fails also if the number of examples isn't the
 // official one.
-Result<Dataset> LoadKnown(const KnownSet& set, const std::string& directory, Part part);
+Result<Dataset> LoadKnown(const KnownSet& set, const std::string& directory, Part part,
+                          const LoadOptions& options = {});
 
 // Whether it is bit for bit what the fingerprints stand for; false where there are none.
 bool IsAsRecorded(const KnownSet& set, Part part, const Dataset& loaded);
 
 // One data set out of one file: .npz, .csv, CIFAR's .bin or IDX images (the labels, and the writers
 // if there are, lie beside them), by its name; of all but .npz also gzipped.
-Result<Dataset> LoadFile(const std::string& path);
+Result<Dataset> LoadFile(const std::string& path, const LoadOptions& options = {});
 
 }  // namespace metis::data

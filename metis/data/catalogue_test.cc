@@ -37,6 +37,11 @@ TEST(Catalogue, EverySetHasFilesAndIsFoundByName) {
   EXPECT_EQ(OfficialName(*FindKnown("mnist"), "train.bin"), "");
 }
 
+TEST(Catalogue, TheShapeOfExamplesIsKnownWithoutThem) {
+  EXPECT_EQ(ShapeOf(*FindKnown("emnist-byclass")), (Shape{1, 28, 28}));
+  EXPECT_EQ(ShapeOf(*FindKnown("cifar100")), (Shape{3, 32, 32}));
+}
+
 TEST_F(CatalogueFiles, ImagesAreReadWithWhatLiesBesideThem) {
   WriteIdx("mine-");
   Write("mine-writers.txt", "ann\nbob\nbob\n");

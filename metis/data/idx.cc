@@ -110,32 +110,27 @@ Result<void> ReadWriters(const std::string& path, DatasetParts& parts) {
   Result<ByteReader> file = ByteReader::Open(path);
   if (!file) return file.error();
   std::map<std::string, uint32_t> numbers;
-  std::string line;
-  std::vector<uint8_t> chunk(size_t{1} << 16);
-  for (size_t got = chunk.size(); got == chunk.size();) {
-    Result<size_t> read = file->ReadSome(chunk);
-    if (!read) return read.error();
-    got = *read;
-    for (size_t i = 0; i < got; ++i) {
-      if (chunk[i] != '\n') {
-        line.push_back(static_cast<char>(chunk[i]));
-        continue;
-      }
-      if (line.empty() || parts.writers.size() == parts.labels.size()) {
-        return file->At(file->offset() - got + i,
-                        Text("line ", parts.writers.size() + 1, " of ", parts.labels.size(),
-                             line.empty() ? " names no writer" : " is one too many"));
-      }
-      auto [writer, fresh] = numbers.try_emplace(line, static_cast<uint32_t>(numbers.size()));
-      if (fresh) parts.writer_names.push_back(line);
-      parts.writers.push_back(writer->second);
-      line.clear();
+  uint64_t whole = 0;  // where the last whole line ended
+  const size_t examples = parts.labels.size();
+  Result<void> read = ReadLines(*file, [&](const TextLine& line) -> Result<void> {
+    if (!line.ended) return {};  // said below, with the number of lines
+    if (line.text.empty() || line.number > examples) {
+      return file->At(line.offset + line.text.size(),
+                      Text("line ", line.number, " of ", examples,
+                           line.text.empty() ? " names no writer" : " is one too many"));
     }
-  }
-  if (line.empty() && parts.writers.size() == parts.labels.size()) return {};
+    auto [writer, fresh] =
+        numbers.try_emplace(std::string(line.text), static_cast<uint32_t>(numbers.size()));
+    if (fresh) parts.writer_names.emplace_back(line.text);
+    parts.writers.push_back(writer->second);
+    whole = line.offset + line.text.size() + 1;
+    return {};
+  });
+  if (!read) return read;
+  if (whole == file->offset() && parts.writers.size() == examples) return {};
   return file->At(file->offset(),
                   Text("the file ends after ", parts.writers.size(), " whole lines, there are ",
-                       parts.labels.size(), " examples: one writer a line, each line ended"));
+                       examples, " examples: one writer a line, each line ended"));
 }
 
 // Turns each image around its diagonal; height and width change places.

@@ -9,12 +9,18 @@
 #include "metis/core/random.h"
 #include "metis/core/text.h"
 #include "metis/data/allotment.h"
+#include "metis/data/writer_partition.h"
 
 namespace metis::data {
 namespace {
 
 // What a draw of the partition decides; the `epoch` of its key.
-enum class Draw : uint64_t { kClassTies = 1, kProportions = 2, kExampleOrder = 3 };
+enum class Draw : uint64_t {
+  kClassTies = 1,
+  kProportions = 2,
+  kExampleOrder = 3,
+  kWriterOrder = 4
+};
 
 Random PartitionRandom(uint64_t seed, Draw draw, uint64_t learner, uint64_t cls) {
   return Random({.seed = seed,
@@ -180,6 +186,56 @@ void AskDirichlet(Allotment& allotment, const std::vector<uint64_t>& pools, doub
   }
 }
 
+Result<void> CheckTable(const PartitionSettings& settings, uint32_t learners, uint32_t classes) {
+  const ClassTable& table = settings.table;
+  METIS_CHECK(!table.counts.empty());  // ReadTable() comes first
+  if (settings.sizes != SizeDistribution::kUniform) {
+    return Invalid(Text("sizes \"", FormatSizes(settings), "\" cannot go with classes \"",
+                        FormatClasses(settings),
+                        "\": the table decides the sizes; leave sizes out"));
+  }
+  if (table.counts.size() != learners) {
+    return Invalid(Text(table.file, ": the table has ", table.counts.size(), " learners, not ",
+                        learners, ": ask for ", table.counts.size(),
+                        " learners, or write one line for each"));
+  }
+  if (table.counts[0].size() <= classes) return {};
+  return Invalid(Text(table.file, ": column ", table.first_column + classes + 1, " is of class ",
+                      classes, ", but the data set has ", classes, " classes, from 0"));
+}
+
+std::vector<uint64_t> SizesOf(const ClassTable& table) {
+  std::vector<uint64_t> sizes;
+  for (const std::vector<uint64_t>& row : table.counts) {
+    sizes.push_back(std::accumulate(row.begin(), row.end(), uint64_t{0}));
+  }
+  return sizes;
+}
+
+// A class that has enough for everyone who asks gives each at least one.
+void AskTable(Allotment& allotment, const std::vector<uint64_t>& pools, const ClassTable& table) {
+  for (size_t c = 0; c < table.counts[0].size(); ++c) {
+    uint64_t holders = 0;
+    for (const std::vector<uint64_t>& row : table.counts) holders += row[c] > 0 ? 1 : 0;
+    const uint64_t least = holders <= pools[c] ? 1 : 0;
+    for (size_t k = 0; k < table.counts.size(); ++k) {
+      const uint64_t count = table.counts[k][c];
+      if (count == 0) continue;
+      allotment.at(k, c) = {
+          .weight = static_cast<double>(count - least), .least = least, .most = count, .count = 0};
+    }
+  }
+}
+
+Result<void> CheckNobodyIsEmpty(const Partition& partition, const ClassTable& table) {
+  for (size_t k = 0; k < partition.shares.size(); ++k) {
+    if (!partition.shares[k].examples.empty()) continue;
+    return Invalid(Text(table.file, ": learner ", k, " asks for ", partition.shares[k].wanted,
+                        " examples and would get none: its classes have no example left"));
+  }
+  return {};
+}
+
 Result<void> CheckInput(std::span<const uint32_t> labels, uint32_t classes, uint32_t learners,
                         const PartitionSettings& settings) {
   if (learners == 0) return Invalid("a partition needs at least 1 learner, not 0");
@@ -239,15 +295,34 @@ bool ValidPowerLawExponent(double exponent) { return exponent > 0 && exponent <=
 
 bool ValidDirichletAlpha(double alpha) { return alpha >= 1e-3 && alpha <= 1e6; }
 
+bool AsksEqualSizes(const PartitionSettings& settings) {
+  return settings.sizes == SizeDistribution::kUniform &&
+         settings.classes != ClassDistribution::kTable;
+}
+
 Result<Partition> MakePartition(std::span<const uint32_t> labels, uint32_t classes,
-                                uint32_t learners, const PartitionSettings& settings,
-                                uint64_t seed) {
+                                uint32_t learners, const PartitionSettings& settings, uint64_t seed,
+                                std::span<const uint32_t> writers) {
   Result<void> valid = CheckInput(labels, classes, learners, settings);
   if (!valid) return valid.error();
+  if (settings.classes == ClassDistribution::kWriters) {
+    if (writers.empty()) {
+      return Invalid(
+          "classes \"writers\" needs to know who wrote each example, and this data set "
+          "does not: choose another distribution of classes");
+    }
+    return PartitionByWriters(labels, classes, writers,
+                              WantedSizes(labels.size(), learners, settings),
+                              PartitionRandom(seed, Draw::kWriterOrder, 0, 0));
+  }
   std::vector<std::vector<uint32_t>> members = ExamplesByClass(labels, classes);
   std::vector<uint64_t> pools;
   for (const std::vector<uint32_t>& of_class : members) pools.push_back(of_class.size());
-  std::vector<uint64_t> sizes = WantedSizes(labels.size(), learners, settings);
+  const bool table = settings.classes == ClassDistribution::kTable;
+  if (table) valid = CheckTable(settings, learners, classes);
+  if (!valid) return valid.error();
+  std::vector<uint64_t> sizes =
+      table ? SizesOf(settings.table) : WantedSizes(labels.size(), learners, settings);
 
   Allotment allotment(sizes, pools);
   switch (settings.classes) {
@@ -264,9 +339,17 @@ Result<Partition> MakePartition(std::span<const uint32_t> labels, uint32_t class
     case ClassDistribution::kDirichlet:
       AskDirichlet(allotment, pools, settings.dirichlet_alpha, seed);
       break;
+    case ClassDistribution::kTable:
+      AskTable(allotment, pools, settings.table);
+      break;
+    case ClassDistribution::kWriters:
+      break;  // dealt above
   }
   allotment.Solve();
-  return Deal(allotment, std::move(members), sizes, seed);
+  Partition partition = Deal(allotment, std::move(members), sizes, seed);
+  if (table) valid = CheckNobodyIsEmpty(partition, settings.table);
+  if (!valid) return valid.error();
+  return partition;
 }
 
 Split StratifiedSplit(std::span<const uint32_t> examples, std::span<const uint32_t> labels,

@@ -1,8 +1,8 @@
 // The words in which a partition is asked for.
-#include <charconv>
 #include <optional>
 
 #include "metis/core/text.h"
+#include "metis/data/fields.h"
 #include "metis/data/partition.h"
 
 namespace metis::data {
@@ -14,16 +14,8 @@ constexpr std::string_view kSizesAllowed =
 constexpr std::string_view kClassesAllowed =
     "write \"iid\", \"noniid:3\" (3 classes each), \"noniid:8x1,4x1,3x8\" (8 classes for one "
     "learner, 4 for "
-    "the next, 3 for eight) or \"dirichlet:0.5\" (alpha from 0.001 to 1000000)";
-
-// The whole of `text` as a number, else nothing.
-template <typename T>
-std::optional<T> ParseNumber(std::string_view text) {
-  T value{};
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
+    "the next, 3 for eight), \"dirichlet:0.5\" (alpha from 0.001 to 1000000), "
+    "\"table:counts.csv\" (a line a learner, a column a class) or \"writers\" (whole writers)";
 
 Error Bad(std::string_view what, std::string_view text, std::string_view why,
           std::string_view allowed) {
@@ -106,9 +98,9 @@ Result<void> ParseClasses(std::string_view text, PartitionSettings& settings) {
   std::string_view word = text.substr(0, colon);
   bool has_value = colon != std::string_view::npos;
   std::string_view value = has_value ? text.substr(colon + 1) : std::string_view();
-  if (word == "iid") {
-    if (has_value) return Bad("classes", text, "iid takes no value", kClassesAllowed);
-    settings.classes = ClassDistribution::kIid;
+  if (word == "iid" || word == "writers") {
+    if (has_value) return Bad("classes", text, Text(word, " takes no value"), kClassesAllowed);
+    settings.classes = word == "iid" ? ClassDistribution::kIid : ClassDistribution::kWriters;
     return {};
   }
   if (word == "noniid") {
@@ -130,7 +122,14 @@ Result<void> ParseClasses(std::string_view text, PartitionSettings& settings) {
     settings.dirichlet_alpha = *alpha;
     return {};
   }
-  return Unknown("classes", text, word, {"iid", "noniid", "dirichlet"}, kClassesAllowed);
+  if (word == "table") {
+    if (value.empty()) return Bad("classes", text, "table needs a file", kClassesAllowed);
+    settings.classes = ClassDistribution::kTable;
+    settings.table = {.file = std::string(value), .titles = {}, .counts = {}};
+    return {};
+  }
+  return Unknown("classes", text, word, {"iid", "noniid", "dirichlet", "table", "writers"},
+                 kClassesAllowed);
 }
 
 std::string FormatSizes(const PartitionSettings& settings) {
@@ -159,8 +158,20 @@ std::string FormatClasses(const PartitionSettings& settings) {
     }
     case ClassDistribution::kDirichlet:
       return Text("dirichlet:", settings.dirichlet_alpha);
+    case ClassDistribution::kTable:
+      return Text("table:", settings.table.file);
+    case ClassDistribution::kWriters:
+      return "writers";
   }
   METIS_CHECK(false);
+}
+
+Result<void> ReadTable(PartitionSettings& settings) {
+  if (settings.classes != ClassDistribution::kTable) return {};
+  Result<ClassTable> table = ReadClassTable(settings.table.file);
+  if (!table) return table.error();
+  settings.table = *std::move(table);
+  return {};
 }
 
 }  // namespace metis::data

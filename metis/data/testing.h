@@ -1,15 +1,17 @@
-// What tests of the readers share: a directory of their own, writing files plain and gzipped, and
-// damaging them. For tests only.
+// What tests share: for readers a directory of their own, writing files plain and gzipped, and
+// damaging them; for partitions labels, settings and what always holds. For tests only.
 #pragma once
 
 #include <gtest/gtest.h>
 #include <unistd.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,6 +19,7 @@
 #include "metis/core/result.h"
 #include "metis/core/text.h"
 #include "metis/data/dataset.h"
+#include "metis/data/partition.h"
 
 namespace metis::data {
 
@@ -102,5 +105,51 @@ class FileTest : public testing::Test {
 
   std::filesystem::path directory_;
 };
+
+// Labels in a drawn order, `pools[c]` of class c.
+inline std::vector<uint32_t> Labels(const std::vector<uint64_t>& pools, uint64_t seed = 7) {
+  std::vector<uint32_t> labels;
+  for (uint32_t c = 0; c < pools.size(); ++c) labels.insert(labels.end(), pools[c], c);
+  Random random({.seed = seed, .purpose = Purpose::kTest});
+  random.Shuffle(std::span(labels));
+  return labels;
+}
+
+inline PartitionSettings Settings(std::string_view sizes, std::string_view classes) {
+  PartitionSettings settings;
+  Result<void> read = ParseSizes(sizes, settings);
+  EXPECT_TRUE(read) << read.error().message;
+  read = ParseClasses(classes, settings);
+  EXPECT_TRUE(read) << read.error().message;
+  return settings;
+}
+
+inline std::vector<uint64_t> Wanted(const Partition& partition) {
+  std::vector<uint64_t> sizes;
+  for (const Share& share : partition.shares) sizes.push_back(share.wanted);
+  return sizes;
+}
+
+// What holds for every partition: each example goes to one learner at most, each learner has one at
+// least, and what is counted is right.
+inline void ExpectDealt(const Partition& partition, const std::vector<uint32_t>& labels,
+                        uint32_t classes) {
+  std::set<uint32_t> seen;
+  uint64_t short_of = 0;
+  for (const Share& share : partition.shares) {
+    EXPECT_TRUE(std::is_sorted(share.examples.begin(), share.examples.end()));
+    EXPECT_GE(share.examples.size(), 1u);
+    std::vector<uint64_t> counts(classes);
+    for (uint32_t example : share.examples) {
+      ASSERT_LT(example, labels.size());
+      EXPECT_TRUE(seen.insert(example).second) << "example " << example << " was dealt twice";
+      ++counts[labels[example]];
+    }
+    EXPECT_EQ(counts, share.class_counts);
+    short_of += share.wanted - std::min<uint64_t>(share.wanted, share.examples.size());
+  }
+  EXPECT_EQ(seen.size() + partition.left_over, labels.size());
+  EXPECT_EQ(short_of, partition.shortfall);
+}
 
 }  // namespace metis::data

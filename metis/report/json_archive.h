@@ -25,6 +25,12 @@ namespace metis::report {
 using Json =
     nlohmann::ordered_json;  // keeps the order of fields, so that equal records are equal bytes
 
+// JSON has no words for infinities and NaN: they are texts.
+inline Json NumberJson(double value) {
+  if (std::isfinite(value)) return value;
+  return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
+}
+
 class JsonWriter {
  public:
   // How a model is referred to.
@@ -43,11 +49,7 @@ class JsonWriter {
   Json Value(const std::string& value) const { return value; }
   Json Value(Instant value) const { return value.nanoseconds(); }
   Json Value(Duration value) const { return value.nanoseconds(); }
-  // JSON has no words for these.
-  Json Value(double value) const {
-    if (std::isfinite(value)) return value;
-    return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
-  }
+  Json Value(double value) const { return NumberJson(value); }
   Json Value(const ConfusionCounts& value) const { return value.counts(); }
   Json Value(const ModelPtr& value) const { return name_model_(value); }
   // Beyond 2^53 as hexadecimal text: readers that know only doubles would round the number.

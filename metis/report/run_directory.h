@@ -2,7 +2,8 @@
 //
 //   config.toml     the resolved settings, seed included
 //   schema.json     names and shapes of the model's tensors
-//   models.f32      the initial model, then the model of every update received, as raw float32
+//   models.f32      the initial model, then the model of every update received (if the record is to
+//                   be replayable), as raw float32
 //   events.jsonl    every event the controller handled and every note it made, a line each
 //   summary.json    what the run came to, written at its end
 //
@@ -19,15 +20,18 @@
 #include "metis/core/result.h"
 #include "metis/drivers/recorder.h"
 #include "metis/report/json_archive.h"
+#include "metis/report/run_files.h"
 #include "metis/report/summary.h"
 
 namespace metis::report {
 
-inline constexpr const char* kConfigFile = "config.toml";
-inline constexpr const char* kSchemaFile = "schema.json";
 inline constexpr const char* kModelsFile = "models.f32";
 inline constexpr const char* kEventsFile = "events.jsonl";
-inline constexpr const char* kSummaryFile = "summary.json";
+
+enum class Record {
+  kReplayable,  // with the model of every update: the run can be replayed bit for bit
+  kLight,       // updates by their fingerprints
+};
 
 // Writes a run directory. Not thread-safe. A full disk is noticed at Finish(), never ignored.
 class RunWriter final : public drivers::Recorder {
@@ -36,7 +40,8 @@ class RunWriter final : public drivers::Recorder {
   // then its files are overwritten.
   static Result<std::unique_ptr<RunWriter>> Create(const std::string& directory,
                                                    const std::string& config_toml,
-                                                   const ModelPtr& initial, bool replace);
+                                                   const ModelPtr& initial, bool replace,
+                                                   Record record = Record::kReplayable);
 
   void Event(Instant now, const federation::Event& event) override;
   void Action(Instant now, const federation::Action& action) override;
@@ -47,10 +52,12 @@ class RunWriter final : public drivers::Recorder {
   Result<void> Finish(const RunFacts& facts, const federation::Controller& controller);
 
  private:
-  explicit RunWriter(std::string directory) : directory_(std::move(directory)) {}
+  RunWriter(std::string directory, Record record)
+      : directory_(std::move(directory)), record_(record) {}
   uint64_t AppendModel(const Model& model);
 
   const std::string directory_;
+  const Record record_;
   std::ofstream events_;
   std::ofstream models_;
   uint64_t models_written_ = 0;

@@ -95,6 +95,21 @@ TEST_F(RunDirectoryTest, EveryEventReadsBackToTheSameBits) {
   EXPECT_TRUE(std::holds_alternative<RunReader::End>(reader->Next()->content));
 }
 
+TEST_F(RunDirectoryTest, ALightRecordKeepsFingerprintsAndSaysSo) {
+  auto writer =
+      RunWriter::Create(directory_.string(), "", Filled(7), false, Record::kLight).value();
+  for (const Event& event : AllEvents()) writer->Event(Instant(), event);
+  writer.reset();
+  EXPECT_EQ(fs::file_size(directory_ / kModelsFile), Filled(7)->bytes().size());
+  auto reader = RunReader::Open(directory_.string()).value();
+  EXPECT_EQ(reader->initial()->Fingerprint(), Filled(7)->Fingerprint());
+  std::string message;
+  for (size_t i = 0; i < AllEvents().size() && message.empty(); ++i) {
+    if (Result<RunReader::Line> line = reader->Next(); !line) message = line.error().message;
+  }
+  EXPECT_THAT(message, HasSubstr("only runs made with --record replayable can be replayed"));
+}
+
 TEST_F(RunDirectoryTest, ALineThatIsCutOffEndsTheRecord) {
   auto writer = RunWriter::Create(directory_.string(), "", Filled(1), false).value();
   for (const Event& event : AllEvents()) writer->Event(Instant(), event);

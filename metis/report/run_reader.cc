@@ -136,6 +136,11 @@ Result<RunReader::Line> RunReader::Parse(const std::string& text) {
     return line;
   }
   JsonReader::FindModel find = [this](const Json& reference) -> Result<ModelPtr> {
+    if (reference.is_object() && reference.contains("record") && reference["record"].is_null()) {
+      return Invalid(
+          "was recorded without its values: only runs made with --record replayable can be "
+          "replayed");
+    }
     if (!reference.is_object() || !reference.contains("record") ||
         !reference["record"].is_number_unsigned()) {
       return Invalid("names no record of a model");

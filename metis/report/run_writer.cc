@@ -17,56 +17,22 @@ Json NameByFingerprint(const ModelPtr& model) {
   return model ? Json(Hex(model->Fingerprint())) : Json(nullptr);
 }
 
-Result<void> WriteFile(const fs::path& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << text;
-  file.flush();
-  if (!file) return Unavailable(Text("cannot write ", path.string(), ": ", std::strerror(errno)));
-  return {};
-}
-
-Json SchemaJson(const Model& initial) {
-  const ModelSchema& schema = *initial.schema();
-  Json tensors = Json::array();
-  for (const TensorSpec& tensor : schema.tensors()) {
-    tensors.push_back({{"name", tensor.name}, {"shape", tensor.shape}});
-  }
-  return {{"tensors", std::move(tensors)},
-          {"parameters", schema.parameters()},
-          {"hash", Hex(schema.hash())},
-          {"initial_fingerprint", Hex(initial.Fingerprint())}};
-}
-
-Result<void> MakeDirectory(const std::string& directory, bool replace) {
-  std::error_code error;
-  if (directory.empty()) return Invalid("--out is empty: name a directory for the run");
-  if (fs::exists(directory, error) && !fs::is_directory(directory, error)) {
-    return Invalid(Text(directory, " is a file: --out needs a directory for the run"));
-  }
-  if (fs::exists(directory, error)) {
-    bool run = fs::exists(fs::path(directory) / kEventsFile, error);
-    bool empty = fs::is_empty(directory, error);
-    if (!empty && !(run && replace)) {
-      return Invalid(Text(directory, run ? " already holds a run" : " holds other files",
-                          ": choose another --out", run ? ", or --force to replace it" : ""));
-    }
-  }
-  fs::create_directories(directory, error);
-  if (error) return Unavailable(Text("cannot make ", directory, ": ", error.message()));
-  return {};
-}
-
 }  // namespace
 
 Result<std::unique_ptr<RunWriter>> RunWriter::Create(const std::string& directory,
                                                      const std::string& config_toml,
-                                                     const ModelPtr& initial, bool replace) {
-  if (Result<void> made = MakeDirectory(directory, replace); !made) return made.error();
+                                                     const ModelPtr& initial, bool replace,
+                                                     Record record) {
+  if (Result<void> made = MakeRunDirectory(directory, kEventsFile, replace); !made) {
+    return made.error();
+  }
   fs::path root(directory);
-  if (Result<void> wrote = WriteFile(root / kConfigFile, config_toml); !wrote) return wrote.error();
+  if (Result<void> wrote = WriteRunFile(root / kConfigFile, config_toml); !wrote) {
+    return wrote.error();
+  }
   std::string schema = SchemaJson(*initial).dump(2) + "\n";
-  if (Result<void> wrote = WriteFile(root / kSchemaFile, schema); !wrote) return wrote.error();
-  std::unique_ptr<RunWriter> writer(new RunWriter(directory));
+  if (Result<void> wrote = WriteRunFile(root / kSchemaFile, schema); !wrote) return wrote.error();
+  std::unique_ptr<RunWriter> writer(new RunWriter(directory, record));
   writer->events_.open(root / kEventsFile, std::ios::binary | std::ios::trunc);
   writer->models_.open(root / kModelsFile, std::ios::binary | std::ios::trunc);
   writer->AppendModel(*initial);
@@ -89,7 +55,8 @@ uint64_t RunWriter::AppendModel(const Model& model) {
 void RunWriter::Event(Instant now, const federation::Event& event) {
   summary_.Event(now, event);
   JsonWriter::ModelName name = [this](const ModelPtr& model) -> Json {
-    return {{"record", AppendModel(*model)}, {"fingerprint", Hex(model->Fingerprint())}};
+    const Json record = record_ == Record::kLight ? Json(nullptr) : Json(AppendModel(*model));
+    return {{"record", record}, {"fingerprint", Hex(model->Fingerprint())}};
   };
   JsonWriter fields(name);
   std::visit(
@@ -155,7 +122,7 @@ Result<void> RunWriter::Finish(const RunFacts& facts, const federation::Controll
         Text("the record in ", directory_, " is incomplete: ", std::strerror(errno)));
   }
   std::string summary = FormatSummary(facts, controller, summary_).dump(2) + "\n";
-  return WriteFile(fs::path(directory_) / kSummaryFile, summary);
+  return WriteRunFile(fs::path(directory_) / kSummaryFile, summary);
 }
 
 }  // namespace metis::report

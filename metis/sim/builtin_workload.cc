@@ -45,11 +45,13 @@ std::unique_ptr<learner::Evaluator> BuiltinWorkload::MakeEvaluator(LearnerId lea
                                             training_.batch_size);
 }
 
-std::unique_ptr<learner::Evaluator> BuiltinWorkload::MakeTester() const {
+std::vector<std::unique_ptr<learner::Evaluator>> BuiltinWorkload::MakeTesters() const {
   std::vector<uint32_t> all(task_.test().size());
   std::iota(all.begin(), all.end(), 0u);
-  return std::make_unique<BuiltinEvaluator>(task_, task_.test(), std::move(all),
-                                            training_.batch_size);
+  std::vector<std::unique_ptr<learner::Evaluator>> testers;
+  testers.push_back(std::make_unique<BuiltinEvaluator>(task_, task_.test(), std::move(all),
+                                                       training_.batch_size));
+  return testers;
 }
 
 }  // namespace metis::sim

@@ -31,7 +31,7 @@ class BuiltinWorkload final : public Workload {
   uint32_t learners() const override { return static_cast<uint32_t>(splits_.size()); }
   std::unique_ptr<learner::Trainer> MakeTrainer(LearnerId learner) const override;
   std::unique_ptr<learner::Evaluator> MakeEvaluator(LearnerId learner) const override;
-  std::unique_ptr<learner::Evaluator> MakeTester() const override;
+  std::vector<std::unique_ptr<learner::Evaluator>> MakeTesters() const override;
   std::vector<uint64_t> class_counts(LearnerId learner) const override {
     return partition_.shares[learner.value()].class_counts;
   }

@@ -43,7 +43,7 @@ TEST(BuiltinWorkload, AValidationSetIsTakenOutOfTheTrainingSet) {
 
 TEST(BuiltinWorkload, TheTestSetIsCommon) {
   auto workload = SmallWorkload(3, false);
-  std::vector<uint64_t> counts = workload->MakeTester()->class_counts();
+  std::vector<uint64_t> counts = workload->MakeTesters().front()->class_counts();
   EXPECT_EQ(std::accumulate(counts.begin(), counts.end(), uint64_t{0}), 60u);
 }
 

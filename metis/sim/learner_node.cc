@@ -25,6 +25,7 @@ void LearnerNode::Start() {
   ++life_;
   incarnation_ = incarnation_.Next();
   trainer_ = workload_.MakeTrainer(learner_);
+  own_evaluator_ = workload_.MakeEvaluator(learner_);
   evaluator_ = workload_.MakeEvaluator(learner_);
   federation::LearnerJoined declared;
   declared.learner = learner_;
@@ -45,7 +46,9 @@ void LearnerNode::Start() {
 void LearnerNode::Crash() {
   ++life_;
   session_.reset();
+  StopTraining();
   trainer_.reset();
+  own_evaluator_.reset();
   evaluator_.reset();
   evaluations_.clear();
   paused_until_ = Instant();
@@ -162,36 +165,101 @@ UpdateReceived LearnerNode::Corrupted(UpdateReceived update) {
   return update;
 }
 
-void LearnerNode::Do(const federation::LoadModel& action) {
-  bool loaded = trainer_->Load(action.model).ok();
-  METIS_CHECK(loaded);
-  double loss = std::numeric_limits<double>::quiet_NaN();
-  Duration taken;
-  if (settings_.policy.trigger == federation::TriggerKind::kAdaptive && evaluator_) {
-    loss = evaluator_->Evaluate(*action.model).value().loss;
-    taken = EvaluationTime();
-  }
-  After(taken, [this, cycle = action.cycle, loss] {
-    std::vector<federation::SessionAction> actions;
-    session_->ModelLoaded(world_.queue.now(), cycle, loss, actions);
-    Perform(std::move(actions));
+bool LearnerNode::watches_loss() const {
+  return settings_.policy.trigger == federation::TriggerKind::kAdaptive &&
+         own_evaluator_ != nullptr;
+}
+
+void LearnerNode::StopTraining() {
+  if (stop_training_) std::exchange(stop_training_, nullptr)();
+}
+
+template <typename T>
+void LearnerNode::AfterJob(Duration delay, Executor::Job<Result<T>> job,
+                           std::function<void(const T&)> task) {
+  After(delay, [this, job, task = std::move(task)]() mutable {
+    std::optional<Result<T>> outcome = job.Take();
+    ++world_.jobs_taken;
+    if (!outcome) return;  // overtaken by a newer model
+    if (*outcome) return task(**outcome);
+    world_.failure = outcome->error().In(Text("learner ", learner_));
   });
 }
 
+void LearnerNode::Do(const federation::LoadModel& action) {
+  StopTraining();
+  if (Result<void> loaded = trainer_->Load(action.model); !loaded) {
+    world_.failure = loaded.error().In(Text("learner ", learner_));
+    return;
+  }
+  const auto loaded = [this, cycle = action.cycle](double loss) {
+    std::vector<federation::SessionAction> actions;
+    session_->ModelLoaded(world_.queue.now(), cycle, loss, actions);
+    Perform(std::move(actions));
+  };
+  if (!watches_loss()) {
+    After(Duration(), [loaded] { loaded(std::numeric_limits<double>::quiet_NaN()); });
+    return;
+  }
+  const Duration taken = EvaluationTime();
+  auto job = world_.executor.Start<Result<learner::Evaluation>>(
+      world_.queue.now() + taken,
+      [evaluator = own_evaluator_, model = action.model] { return evaluator->Evaluate(*model); });
+  stop_training_ = [job]() mutable { job.Abandon(); };
+  AfterJob<learner::Evaluation>(
+      taken, job, [loaded](const learner::Evaluation& evaluation) { loaded(evaluation.loss); });
+}
+
+namespace {
+
+// What an epoch came to, and the evaluation of the local model where the trigger needs it.
+struct TrainedEpoch {
+  uint64_t steps = 0;
+  std::optional<learner::Evaluation> own;
+};
+
+Result<TrainedEpoch> Train(learner::Trainer& trainer, learner::Evaluator* evaluator,
+                           learner::EpochKey key, std::stop_token stop) {
+  Result<learner::EpochReport> report = trainer.TrainEpoch(key, std::move(stop));
+  if (!report) return report.error();
+  TrainedEpoch trained{report->steps, std::nullopt};
+  if (evaluator == nullptr) return trained;
+  Result<ModelPtr> model = trainer.Snapshot();
+  if (!model) return model.error();
+  Result<learner::Evaluation> own = evaluator->Evaluate(**model);
+  if (!own) return own.error();
+  trained.own = *std::move(own);
+  return trained;
+}
+
+}  // namespace
+
 void LearnerNode::Do(const federation::TrainEpoch& action) {
-  learner::EpochReport report =
-      trainer_->TrainEpoch({action.cycle, action.epoch}, std::stop_token()).value();
-  Duration taken = static_cast<int64_t>(report.steps) * group_.batch_time;
-  double loss = std::numeric_limits<double>::quiet_NaN();
-  if (settings_.policy.trigger == federation::TriggerKind::kAdaptive && evaluator_) {
-    learner::Evaluation own = evaluator_->Evaluate(*trainer_->Snapshot().value()).value();
-    loss = own.loss;
-    own_counts_ = std::move(own.counts);
+  Duration taken = static_cast<int64_t>(trainer_->steps_per_epoch()) * group_.batch_time;
+  std::shared_ptr<learner::Evaluator> evaluator;
+  if (watches_loss()) {
+    evaluator = own_evaluator_;
     taken = taken + EvaluationTime();
   }
-  After(taken, [this, action, steps = report.steps, loss] {
+  std::stop_source stop;
+  auto job = world_.executor.Start<Result<TrainedEpoch>>(
+      world_.queue.now() + taken,
+      [trainer = trainer_, evaluator, key = learner::EpochKey{action.cycle, action.epoch},
+       token = stop.get_token()] { return Train(*trainer, evaluator.get(), key, token); });
+  stop_training_ = [job, stop]() mutable {
+    stop.request_stop();
+    job.Abandon();
+  };
+  AfterJob<TrainedEpoch>(taken, job, [this, action](const TrainedEpoch& trained) {
+    stop_training_ = nullptr;
+    double loss = std::numeric_limits<double>::quiet_NaN();
+    if (trained.own) {
+      loss = trained.own->loss;
+      own_counts_ = trained.own->counts;
+    }
     std::vector<federation::SessionAction> actions;
-    session_->EpochTrained(world_.queue.now(), action.cycle, action.epoch, steps, loss, actions);
+    session_->EpochTrained(world_.queue.now(), action.cycle, action.epoch, trained.steps, loss,
+                           actions);
     if (world_.cycles != nullptr && !actions.empty()) {
       bool asked = std::any_of(actions.begin(), actions.end(), [](const auto& each) {
         return std::holds_alternative<federation::TakeModel>(each);
@@ -203,19 +271,30 @@ void LearnerNode::Do(const federation::TrainEpoch& action) {
 }
 
 void LearnerNode::Do(const federation::TakeModel& action) {
-  ModelPtr model = trainer_->Snapshot().value();
-  Duration taken;
-  bool counted = settings_.policy.trigger == federation::TriggerKind::kAdaptive;
-  if (!evaluator_) {
-    own_counts_ = {};
-  } else if (!counted) {
-    own_counts_ = evaluator_->Evaluate(*model).value().counts;
-    taken = EvaluationTime();
+  Result<ModelPtr> model = trainer_->Snapshot();
+  if (!model) {
+    world_.failure = model.error().In(Text("learner ", learner_));
+    return;
   }
-  After(taken, [this, action, model] {
+  const auto taken_up = [this, action, model = *model] {
     std::vector<federation::SessionAction> actions;
     session_->ModelTaken(world_.queue.now(), action.cycle, model, own_counts_, actions);
     Perform(std::move(actions));
+  };
+  if (!own_evaluator_) own_counts_ = {};
+  if (!own_evaluator_ || watches_loss()) {
+    After(Duration(), taken_up);
+    return;
+  }
+  const Duration taken = EvaluationTime();
+  auto job = world_.executor.Start<Result<learner::Evaluation>>(
+      world_.queue.now() + taken,
+      [evaluator = own_evaluator_, model = *model] { return evaluator->Evaluate(*model); });
+  stop_training_ = [job]() mutable { job.Abandon(); };
+  AfterJob<learner::Evaluation>(taken, job, [this, taken_up](const learner::Evaluation& own) {
+    stop_training_ = nullptr;
+    own_counts_ = own.counts;
+    taken_up();
   });
 }
 
@@ -246,7 +325,7 @@ void LearnerNode::Enqueue(const federation::RequestEvaluation& request) {
     if (queued.update == request.update) return;
   }
   evaluations_.push_back(request);
-  if (evaluations_.size() == 1) After(EvaluationTime(), [this] { EvaluateNext(); });
+  if (evaluations_.size() == 1) BeginEvaluation();
 }
 
 void LearnerNode::Cancel(const federation::CancelEvaluation& cancel) {
@@ -258,16 +337,26 @@ void LearnerNode::Cancel(const federation::CancelEvaluation& cancel) {
   }
 }
 
-void LearnerNode::EvaluateNext() {
+void LearnerNode::BeginEvaluation() {
+  const Duration taken = EvaluationTime();
+  auto job = world_.executor.Start<Result<learner::Evaluation>>(
+      world_.queue.now() + taken, [evaluator = evaluator_, model = evaluations_.front().model] {
+        return evaluator->Evaluate(*model);
+      });
+  AfterJob<learner::Evaluation>(
+      taken, job, [this](const learner::Evaluation& done) { EvaluationDone(done.counts); });
+}
+
+void LearnerNode::EvaluationDone(const ConfusionCounts& evaluated) {
   federation::RequestEvaluation request = std::move(evaluations_.front());
   evaluations_.pop_front();
-  ConfusionCounts counts = evaluator_->Evaluate(*request.model).value().counts;
+  ConfusionCounts counts = evaluated;
   if (world_.faults.Strikes(Fault::kForgedCounts, world_.faults.rates().forged_counts,
                             learner_.value(), world_.queue.now())) {
     counts.Count(counts.classes() - 1, counts.classes() - 1, 500);
   }
   Send(federation::CountsReceived{learner_, incarnation_, request.update, std::move(counts)});
-  if (!evaluations_.empty()) After(EvaluationTime(), [this] { EvaluateNext(); });
+  if (!evaluations_.empty()) BeginEvaluation();
 }
 
 }  // namespace metis::sim

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -53,8 +54,16 @@ class LearnerNode final : public ParticipantInbox {
 
   void Enqueue(const federation::RequestEvaluation& request);
   void Cancel(const federation::CancelEvaluation& cancel);
-  void EvaluateNext();
+  void BeginEvaluation();
+  void EvaluationDone(const ConfusionCounts& counts);
   Duration EvaluationTime() const;
+  // Whether the trigger looks at the validation loss after every epoch.
+  bool watches_loss() const;
+  // Stops what the trainer is doing: its outcome is of no interest any more.
+  void StopTraining();
+  // Runs the task after the delay with what the job came to; a failure ends the run instead.
+  template <typename T>
+  void AfterJob(Duration delay, Executor::Job<Result<T>> job, std::function<void(const T&)> task);
   // A broken or hostile learner, if faults say so.
   federation::UpdateReceived Corrupted(federation::UpdateReceived update);
 
@@ -70,9 +79,13 @@ class LearnerNode final : public ParticipantInbox {
   Instant paused_until_;
   uint64_t retry_ = 0;
   std::unique_ptr<federation::LearnerSession> session_;
-  std::unique_ptr<learner::Trainer> trainer_;
-  std::unique_ptr<learner::Evaluator> evaluator_;
-  ConfusionCounts own_counts_;  // of the local model at the latest epoch's end
+  // Shared with jobs, which may outlive a crash. Trainer and own evaluator are used by one job
+  // after the other, the evaluator beside them.
+  std::shared_ptr<learner::Trainer> trainer_;
+  std::shared_ptr<learner::Evaluator> own_evaluator_;
+  std::shared_ptr<learner::Evaluator> evaluator_;
+  std::function<void()> stop_training_;  // empty while nothing is being trained
+  ConfusionCounts own_counts_;           // of the local model at the latest epoch's end
   std::deque<federation::RequestEvaluation> evaluations_;
   std::optional<federation::UpdateReceived>
       earlier_life_;  // its last update, to be replayed by faults

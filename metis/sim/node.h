@@ -5,9 +5,11 @@
 #include <optional>
 
 #include "metis/core/ids.h"
+#include "metis/core/result.h"
 #include "metis/federation/action.h"
 #include "metis/federation/event.h"
 #include "metis/sim/event_queue.h"
+#include "metis/sim/executor.h"
 #include "metis/sim/faults.h"
 #include "metis/sim/network.h"
 
@@ -50,8 +52,12 @@ struct World {
   Network network;
   ControllerInbox* controller = nullptr;
   CycleWatch* cycles = nullptr;  // may stay null
+  uint64_t jobs_taken = 0;
+  std::optional<Error> failure;  // training or evaluation failed: the run cannot go on
+  Executor executor;             // last: its threads end before anything else here
 
-  World(const FaultRates& rates, uint64_t seed) : faults(rates, seed), network(queue, faults) {}
+  World(const FaultRates& rates, uint64_t seed, uint32_t threads = 1)
+      : faults(rates, seed), network(queue, faults), executor(threads) {}
 
   // Over the participant's link, to the controller.
   void SendToController(ToControllerMessage message, uint64_t bytes) {

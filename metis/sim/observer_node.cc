@@ -10,7 +10,13 @@ ObserverNode::ObserverNode(World& world, const Workload& workload, LearnerId id,
       workload_(workload),
       id_(id),
       heartbeat_(heartbeat),
-      tester_(workload.MakeTester()) {}
+      testers_(workload.MakeTesters()) {
+  for (const auto& tester : testers_) {
+    const std::vector<uint64_t> counts = tester->class_counts();
+    class_counts_.resize(counts.size());
+    for (size_t c = 0; c < counts.size(); ++c) class_counts_[c] += counts[c];
+  }
+}
 
 void ObserverNode::Start() {
   if (dismissed_) return;
@@ -22,7 +28,7 @@ void ObserverNode::Start() {
     declared.incarnation = kOnlyLife;
     declared.role = federation::Role::kObserver;
     declared.name = "observer";
-    declared.validation_counts = tester_->class_counts();
+    declared.validation_counts = class_counts_;
     declared.schema_hash = workload_.initial()->schema()->hash();
     Send(declared);
   }
@@ -40,9 +46,39 @@ void ObserverNode::Receive(const federation::Action& message) {
   if (std::holds_alternative<federation::Dismiss>(message)) dismissed_ = true;
   const auto* request = std::get_if<federation::RequestTest>(&message);
   if (request == nullptr) return;
-  learner::Evaluation tested = tester_->Evaluate(*request->model).value();
-  Send(federation::CommunityTested{id_, kOnlyLife, request->version, std::move(tested.counts),
-                                   tested.loss});
+  Result<learner::Evaluation> tested = Test(request->model);
+  if (!tested) {
+    world_.failure = tested.error().In("the observer");
+    return;
+  }
+  Send(federation::CommunityTested{id_, kOnlyLife, request->version, std::move(tested->counts),
+                                   tested->loss});
+}
+
+// Parts side by side, their sums in order.
+Result<learner::Evaluation> ObserverNode::Test(const ModelPtr& model) {
+  std::vector<Executor::Job<Result<learner::Evaluation>>> jobs;
+  for (const auto& tester : testers_) {
+    jobs.push_back(world_.executor.Start<Result<learner::Evaluation>>(
+        world_.queue.now(), [&part = *tester, model] { return part.Evaluate(*model); }));
+  }
+  learner::Evaluation sum;
+  double examples = 0;
+  std::optional<Error> error;
+  for (auto& job : jobs) {  // all are waited for, also after an error: they use the testers
+    Result<learner::Evaluation> part = *job.Take();
+    if (!part) {
+      error = part.error();
+      continue;
+    }
+    const auto count = static_cast<double>(part->counts.total());
+    sum.counts.Add(part->counts);
+    sum.loss = jobs.size() == 1 ? part->loss : sum.loss + part->loss * count;
+    examples += count;
+  }
+  if (error) return *error;
+  if (jobs.size() > 1 && examples > 0) sum.loss /= examples;
+  return sum;
 }
 
 }  // namespace metis::sim

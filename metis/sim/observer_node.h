@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "metis/sim/node.h"
 #include "metis/sim/workload.h"
@@ -19,12 +20,14 @@ class ObserverNode final : public ParticipantInbox {
 
  private:
   void Send(std::optional<federation::Event> event);
+  Result<learner::Evaluation> Test(const ModelPtr& model);
 
   World& world_;
   const Workload& workload_;
   const LearnerId id_;
   const Duration heartbeat_;
-  std::unique_ptr<learner::Evaluator> tester_;
+  std::vector<std::unique_ptr<learner::Evaluator>> testers_;
+  std::vector<uint64_t> class_counts_;
   bool accepted_ = false;
   bool dismissed_ = false;
 };

@@ -11,7 +11,7 @@ Simulator::Simulator(const Parts& parts)
     : federation_(parts.federation),
       simulation_(parts.simulation),
       linger_(parts.linger),
-      world_(parts.faults, parts.simulation.seed) {
+      world_(parts.faults, parts.simulation.seed, parts.threads) {
   controller_ =
       std::make_unique<ControllerNode>(world_, parts.workload, federation_, parts.snapshot_every);
   world_.controller = controller_.get();
@@ -55,9 +55,12 @@ void Simulator::Run(Instant horizon, const std::function<bool(Instant)>& progres
     if (finished && controller_->up() && !end) end = now() + linger_;
     // What is due at the very moment of the end still happens: the final model's test.
     if (end && world_.queue.next() > *end) return;
+    const uint64_t jobs_before = world_.jobs_taken;
     world_.queue.RunNext();
     if (invariants_ != nullptr && invariants_->violation()) return;
-    bool report = progress && world_.queue.executed() % kTasksBetweenReports == 0;
+    if (world_.failure) return;
+    bool report = progress && (world_.queue.executed() % kTasksBetweenReports == 0 ||
+                               world_.jobs_taken != jobs_before);
     if (report && !progress(now())) return;
   }
 }

@@ -1,12 +1,14 @@
 // A whole federation in virtual time: the controller, its learners and an observer, driven by one
 // event queue. The federation code is the one that runs in production; only clock, network and disk
 // are simulated. Deterministic: the same settings, workload and seed give the same events, bit for
-// bit. One thread.
+// bit, with any number of threads: one thread drives it, training and evaluation may be done by
+// others (executor.h).
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "metis/drivers/recorder.h"
@@ -35,6 +37,7 @@ class Simulator {
     FaultRates faults = {};         // none by default
     bool equal_sizes = false;       // of the learners' data: groups are not dealt in turn
     uint64_t snapshot_every = 500;  // events
+    uint32_t threads = 1;           // that train and evaluate
     Duration linger = {};           // how long the world goes on after the federation has finished
   };
   explicit Simulator(const Parts& parts);
@@ -44,13 +47,16 @@ class Simulator {
   // Checks laws after every event; the run stops at the first broken one. Costs O(M N) a commit.
   void SetInvariants(Invariants* invariants);
 
-  // Until the federation has finished (and lingered), a law is broken, or the virtual time
-  // `horizon`. `progress` is called every few hundred tasks; returning false ends the run there.
+  // Until the federation has finished (and lingered), a law is broken, training failed, or the
+  // virtual time `horizon`. `progress` is called every few hundred tasks, and after those that may
+  // have waited for training; returning false ends the run there.
   void Run(Instant horizon, const std::function<bool(Instant)>& progress = {});
 
   Instant now() const { return world_.queue.now(); }
   const federation::Controller& controller() const { return controller_->controller(); }
   bool controller_up() const { return controller_->up(); }
+  // Why training or evaluation could not go on, if so.
+  const std::optional<Error>& failure() const { return world_.failure; }
   uint64_t bytes_sent() const { return world_.network.bytes_sent(); }
   uint64_t tasks_executed() const { return world_.queue.executed(); }
   const FaultCounts& faults_struck() const { return world_.faults.struck(); }

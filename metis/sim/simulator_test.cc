@@ -36,8 +36,10 @@ class SimulatorTest : public testing::Test {
                                             federation::NeedsValidationSet(federation_.policy),
                                             simulation_.seed)
                         .value();
-    Simulator simulator(
-        {.federation = federation_, .simulation = simulation_, .workload = *workload});
+    Simulator simulator({.federation = federation_,
+                         .simulation = simulation_,
+                         .workload = *workload,
+                         .threads = threads_});
     Invariants invariants(federation_, workload->initial(), workload->pool());
     simulator.SetInvariants(&invariants);
     simulator.SetRecorder(recorder);
@@ -54,6 +56,7 @@ class SimulatorTest : public testing::Test {
 
   federation::Settings federation_;
   Settings simulation_;
+  uint32_t threads_ = 1;
 };
 
 class EachPolicy : public SimulatorTest, public testing::WithParamInterface<std::string_view> {};
@@ -73,6 +76,17 @@ INSTANTIATE_TEST_SUITE_P(Policies, EachPolicy, testing::ValuesIn(federation::kPo
                            std::replace(name.begin(), name.end(), '-', '_');
                            return name;
                          });
+
+TEST_P(EachPolicy, EndsInTheSameStateWithAnyNumberOfThreads) {
+  Use(GetParam());
+  const Outcome alone = Run(3);
+  for (uint32_t threads : {2U, 3U}) {
+    threads_ = threads;
+    const Outcome together = Run(3);
+    EXPECT_EQ(together.state_hash, alone.state_hash);
+    EXPECT_EQ(together.accuracy, alone.accuracy);
+  }
+}
 
 TEST_F(SimulatorTest, TheSameSeedEndsInTheSameStateAnotherInAnother) {
   Use("async-dvw-adaptive");

@@ -25,8 +25,9 @@ class Workload {
   virtual std::unique_ptr<learner::Trainer> MakeTrainer(LearnerId learner) const = 0;
   // On the learner's validation set; null where it has none.
   virtual std::unique_ptr<learner::Evaluator> MakeEvaluator(LearnerId learner) const = 0;
-  // On the common test set.
-  virtual std::unique_ptr<learner::Evaluator> MakeTester() const = 0;
+  // On the common test set, in parts that can be tested side by side. The parts are the same for
+  // any number of threads: so is the sum of their losses.
+  virtual std::vector<std::unique_ptr<learner::Evaluator>> MakeTesters() const = 0;
 
   // Training and validation examples of each class, for the record.
   virtual std::vector<uint64_t> class_counts(LearnerId learner) const = 0;

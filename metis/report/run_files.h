@@ -1,0 +1,29 @@
+// What the directories of all kinds of runs have in common: how they are made, and the files that
+// are the same in each (docs/run-directory.md).
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "metis/core/model.h"
+#include "metis/core/result.h"
+#include "metis/report/json_archive.h"
+
+namespace metis::report {
+
+inline constexpr const char* kConfigFile = "config.toml";
+inline constexpr const char* kSchemaFile = "schema.json";
+inline constexpr const char* kSummaryFile = "summary.json";
+
+// Makes the directory and those above it. One that holds anything is refused, unless `replace` is
+// set and it holds a run of the same kind: a file called `record`.
+Result<void> MakeRunDirectory(const std::string& directory, std::string_view record, bool replace);
+
+// Replaces the file, if there is one.
+Result<void> WriteRunFile(const std::filesystem::path& path, const std::string& text);
+
+// The content of schema.json.
+Json SchemaJson(const Model& initial);
+
+}  // namespace metis::report

@@ -1,0 +1,8 @@
+#include "metis/train/kernels_internal.h"
+#include "metis/train/kernels_loops.h"
+
+namespace metis::train {
+
+const TrainKernels kAvx2TrainKernels = kLoops;
+
+}  // namespace metis::train
