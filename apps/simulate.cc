@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "apps/cli.h"
+#include "apps/kept_models.h"
 #include "apps/load_data.h"
+#include "apps/model_facts.h"
 #include "apps/progress.h"
 #include "apps/table.h"
 #include "apps/torch_workload.h"
@@ -110,6 +112,21 @@ double PartDone(const federation::StopSettings& stop, const sim::Simulator& simu
   return part;
 }
 
+// Until the run ends by its stop criteria, or by Ctrl-C.
+void RunWithProgress(const federation::StopSettings& stop, const std::string& label,
+                     sim::Simulator& simulator) {
+  Progress progress(label);
+  // A little more time lets the last timer fire.
+  const Duration limit = stop.duration.value_or(Duration::Forever());
+  simulator.Run(Instant() + limit + Duration::Hours(1), [&](Instant now) {
+    const federation::Controller& controller = simulator.controller();
+    progress.Update(PartDone(stop, simulator),
+                    Text(Fixed(now.seconds(), 0), " s, version ", controller.version(),
+                         ", accuracy ", Fixed(controller.tests().latest_accuracy(), 3)));
+    return !interrupted;
+  });
+}
+
 // Real networks are large and their updates many: their models are kept only when asked for.
 report::Record RecordOf(const Options& options, const config::Config& config) {
   const bool builtin = config.source.dataset == data::kBuiltinData;
@@ -117,19 +134,27 @@ report::Record RecordOf(const Options& options, const config::Config& config) {
   return light ? report::Record::kLight : report::Record::kReplayable;
 }
 
-Result<std::unique_ptr<sim::Workload>> MakeWorkload(const Options& options,
-                                                    const config::Config& config) {
-  const auto any = [](auto made) -> Result<std::unique_ptr<sim::Workload>> {
+// What is learned, and what its models' files say of themselves.
+struct Task {
+  std::unique_ptr<sim::Workload> workload;
+  store::ModelFacts facts;
+};
+
+Result<Task> MakeTask(const Options& options, const config::Config& config) {
+  if (config.source.dataset == data::kBuiltinData) {
+    auto made = sim::BuiltinWorkload::Create(
+        config.simulation.builtin, config.data, config.training,
+        config.federation.membership.learners,
+        federation::NeedsValidationSet(config.federation.policy), config.simulation.seed);
     if (!made) return made.error();
-    return std::unique_ptr<sim::Workload>(*std::move(made));
-  };
-  if (config.source.dataset != data::kBuiltinData) {
-    return any(TorchWorkload::Create(config, options.data_directory));
+    return Task{*std::move(made), {{"dataset", config.source.dataset}}};
   }
-  return any(sim::BuiltinWorkload::Create(config.simulation.builtin, config.data, config.training,
-                                          config.federation.membership.learners,
-                                          federation::NeedsValidationSet(config.federation.policy),
-                                          config.simulation.seed));
+  Result<std::unique_ptr<TorchWorkload>> made =
+      TorchWorkload::Create(config, options.data_directory);
+  if (!made) return made.error();
+  store::ModelFacts facts = FactsOf((*made)->architecture().settings(), std::nullopt);
+  facts["dataset"] = config.source.dataset;
+  return Task{*std::move(made), std::move(facts)};
 }
 
 // One federation from start to end, recorded in `directory`.
@@ -137,10 +162,11 @@ Result<report::Json> RunOne(const Options& options, const config::Config& config
                             const std::string& directory) {
   const std::string policy(federation::NameOf(config.federation.policy));
   const uint64_t seed = config.simulation.seed;
-  Result<std::unique_ptr<sim::Workload>> workload = MakeWorkload(options, config);
-  if (!workload) return workload.error();
+  Result<Task> task = MakeTask(options, config);
+  if (!task) return task.error();
+  const sim::Workload& workload = *task->workload;
   Result<std::unique_ptr<report::RunWriter>> writer =
-      report::RunWriter::Create(directory, config::FormatConfig(config), (*workload)->initial(),
+      report::RunWriter::Create(directory, config::FormatConfig(config), workload.initial(),
                                 options.force, RecordOf(options, config));
   if (!writer) return writer.error();
 
@@ -148,25 +174,18 @@ Result<report::Json> RunOne(const Options& options, const config::Config& config
   if (options.faults) faults = sim::DrawFaultRates(seed);
   sim::Simulator simulator({.federation = config.federation,
                             .simulation = config.simulation,
-                            .workload = **workload,
+                            .workload = workload,
                             .faults = faults,
                             .equal_sizes = data::AsksEqualSizes(config.data),
                             .threads = options.threads});
-  simulator.SetRecorder(writer->get());
-  sim::Invariants invariants(config.federation, (*workload)->initial(), (*workload)->pool());
+  KeptModels kept(**writer);
+  simulator.SetRecorder(&kept);
+  sim::Invariants invariants(config.federation, workload.initial(), workload.pool());
   if (options.faults) simulator.SetInvariants(&invariants);
-  Progress progress(policy);
-  // The run ends by its stop criteria; a little more time lets the last timer fire.
-  Duration limit = config.federation.stop.duration.value_or(Duration::Forever());
-  simulator.Run(Instant() + limit + Duration::Hours(1), [&](Instant now) {
-    const federation::Controller& controller = simulator.controller();
-    progress.Update(PartDone(config.federation.stop, simulator),
-                    Text(Fixed(now.seconds(), 0), " s, version ", controller.version(),
-                         ", accuracy ", Fixed(controller.tests().latest_accuracy(), 3)));
-    return !interrupted;
-  });
-  if (simulator.failure())
+  RunWithProgress(config.federation.stop, policy, simulator);
+  if (simulator.failure()) {
     return simulator.failure()->In(Text("after ", simulator.now() - Instant()));
+  }
   if (invariants.violation()) {
     return Invalid(Text("a law was broken ", *invariants.violation(), " (seed ", seed,
                         "; the record is in ", directory, ")"));
@@ -179,9 +198,12 @@ Result<report::Json> RunOne(const Options& options, const config::Config& config
                          .bytes_sent = simulator.bytes_sent(),
                          .complete = controller.phase() == federation::Phase::kFinished,
                          .faults = options.faults};
-  if (Result<void> finished = (*writer)->Finish(facts, controller); !finished) {
-    return finished.error();
-  }
+  task->facts["policy"] = policy;
+  task->facts["seed"] = Text(seed);
+  Result<void> finished =
+      kept.Write(directory, task->facts, controller.community(), controller.version());
+  if (finished) finished = (*writer)->Finish(facts, controller);
+  if (!finished) return finished.error();
   return report::FormatSummary(facts, controller, (*writer)->summary());
 }
 

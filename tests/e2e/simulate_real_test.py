@@ -47,6 +47,16 @@ class SimulateRealTest(LearningTest):
         counted = {learner["name"]: learner["contribution"] for learner in learners}
         self.assertLess(counted["learner-0"], 0.5 * counted["learner-1"])
 
+    def test_the_final_and_the_best_model_are_kept(self):
+        self.done("simulate", *SMALL, "--policy", "sync-fedavg", "--out", "run")
+        final = self.told("model", "info", "run/final.metis")["facts"]
+        best = self.told("model", "info", "run/best.metis")["facts"]
+        self.assertEqual(final["version"], "3")
+        self.assertEqual(final["architecture"], "mlp:16")
+        self.assertEqual(float(best["accuracy"]), self.summary("run")["accuracy"]["best"])
+        evaluated = self.told("evaluate", "run/best.metis", "images.npz")
+        self.assertGreater(evaluated["accuracy"], 0.6)
+
     def test_records_are_light_unless_asked(self):
         self.done("simulate", *SMALL, "--policy", "sync-fedavg", "--out", "light")
         refused = self.metis("replay", "light")

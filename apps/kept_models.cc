@@ -1,0 +1,41 @@
+#include "apps/kept_models.h"
+
+#include "metis/core/confusion.h"
+#include "metis/core/text.h"
+
+namespace metis::apps {
+
+void KeptModels::Event(Instant now, const federation::Event& event) {
+  next_.Event(now, event);
+  const auto* tested = std::get_if<federation::CommunityTested>(&event);
+  if (tested == nullptr) return;
+  auto found = under_test_.find(tested->version);
+  if (found == under_test_.end()) return;
+  latest_ = {tested->version, found->second, Accuracy(tested->counts)};
+  if (latest_.accuracy > best_.accuracy) best_ = latest_;
+  under_test_.erase(found);
+}
+
+void KeptModels::Action(Instant now, const federation::Action& action) {
+  next_.Action(now, action);
+  if (const auto* request = std::get_if<federation::RequestTest>(&action)) {
+    under_test_[request->version] = request->model;
+  }
+}
+
+Result<void> KeptModels::Write(const std::string& directory, const store::ModelFacts& facts,
+                               const ModelPtr& final_model, metis::Version final_version) const {
+  const auto write = [&](const char* name, const Tested& what) {
+    store::ModelFacts all = facts;
+    all["version"] = Text(what.version);
+    if (what.accuracy >= 0) all["accuracy"] = Text(what.accuracy);
+    return store::WriteModelFile(Text(directory, "/", name), all, *what.model);
+  };
+  Tested last{final_version, final_model, -1};
+  if (latest_.version == final_version) last.accuracy = latest_.accuracy;
+  Result<void> written = write("final.metis", last);
+  if (written && best_.model) written = write("best.metis", best_);
+  return written;
+}
+
+}  // namespace metis::apps
