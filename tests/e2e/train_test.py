@@ -5,7 +5,9 @@ Usage: train_test.py DIRECTORY_OF_THE_PROGRAMS
 
 import json
 import os
+import random
 import signal
+import struct
 import subprocess
 import time
 import tomllib
@@ -57,6 +59,34 @@ class TrainTest(LearningTest):
             self.assertEqual(info["fingerprint"], summary["fingerprints"][name])
             self.assertEqual(info["schema_hash"], schema["hash"])
             self.assertEqual(info["facts"]["dataset"], "train.npz")
+
+    def test_the_networks_of_the_paper_learn_from_its_formats(self):
+        """CIFAR-100's records with a residual network, 62 classes of IDX with FEMNIST's network."""
+        draw = random.Random(5)
+        records, images, labels = bytearray(), bytearray(), bytearray()
+        for i in range(160):
+            fine = (i % 8) * 12
+            records += bytes([fine // 5, fine])
+            for channel in range(3):
+                lit = 90 * (fine // 12 >> channel & 1)
+                records += bytes(draw.randrange(120) + lit for _ in range(1024))
+            label = i % 4 * 20 + 1
+            labels.append(label)
+            for row in range(28):
+                lit = row // 7 == i % 4
+                images += bytes(draw.randrange(120) + (130 if lit else 0) for _ in range(28))
+        (self.home / "train.bin").write_bytes(records)
+        (self.home / "letters-images-idx3-ubyte").write_bytes(
+            struct.pack(">IIII", 0x803, 160, 28, 28) + images)
+        labels[-1] = 61  # the last of 62 classes
+        (self.home / "letters-labels-idx1-ubyte").write_bytes(
+            struct.pack(">II", 0x801, 160) + labels)
+        for model, dataset in [("resnet-cifar:50", "train.bin"),
+                               ("femnist-cnn", "letters-images-idx3-ubyte")]:
+            self.done("train", "--model", model, "--dataset", dataset, "--epochs", 3, "--batch", 16,
+                      "--learning-rate", 0.02, "--out", model)
+            losses = [line["training_loss"] for line in self.lines(model)]
+            self.assertLess(losses[-1], 0.8 * losses[0], model)
 
     def test_the_settings_are_recorded_whole(self):
         self.train("--epochs", 1, "--seed", 4, "--validation", 0.2, "--momentum", 0)
