@@ -185,7 +185,7 @@ Keys TrainingKeys() {
       Number<Draft>("proximal", FIELD(proximal), {0}, "The factor mu of the proximal term in the local loss: mu/2 times the squared distance from the received model.").DefaultsTo("0.005 for the protocol \"fedasync\", else 0"),
       Whole<Draft>("batch_size", FIELD(config.training.batch_size), {1, kMany}, "Examples in a mini-batch.").Suggested(),
       Flag<Draft>("keep_momentum", FIELD(config.training.keep_momentum), "Whether momentum survives a received community model; else it restarts at zero."),
-      Phrase<Draft>("model", FIELD(config.training.model), "\"auto\", or a model of `metis model --help`", ReadSomeText, [](const std::string& text) { return text; }, "The network that is trained on real data; auto: one that suits the data set."),
+      Phrase<Draft>("model", FIELD(config.training.model), "\"auto\", or a model of `metis model init --help`", ReadSomeText, [](const std::string& text) { return text; }, "The network that is trained on real data; auto: one that suits the data set."),
       Word<Draft>("precision", FIELD(config.training.precision), kPrecisions, "bf16 multiplies in 16 bits, which is much faster on CPUs with AMX."),
       Flag<Draft>("augmentation", FIELD(config.training.augmentation), "Whether colour images are cropped at random and mirrored every other time."),
       Flag<Draft>("share_statistics", FIELD(config.training.share_statistics), "Whether running statistics of batch normalisation are part of the model, or stay with each learner."),

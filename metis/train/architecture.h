@@ -10,7 +10,7 @@
 //                     384, 192                                                      (3x32x32, 10)
 //   femnist-cnn       conv 5x5x32, pool, conv 5x5x64, pool, 2048                    6,603,710
 //                                                                                   (1x28x28, 62)
-//   resnet-cifar:D    residual network of 6n+2 layers, 16/32/64 filters             758,580 for 50
+//   resnet-cifar:D    residual network of 6n+2 layers, 16/32/64 filters             764,404 for 50
 //                                                                                   (3x32x32, 100)
 //   resnet50          bottleneck residual network of ImageNet                       25,557,032
 //                                                                                   (1000 classes)

@@ -32,6 +32,7 @@ TEST(Architecture, ResidualNetworksHaveThePublishedSizes) {
   EXPECT_EQ(Make("resnet50", {3, 224, 224}, 1000)->trained_parameters(), 25557032U);
   const size_t shortcuts = 16 * 32 + 2 * 32 + 32 * 64 + 2 * 64;
   EXPECT_EQ(Make("resnet-cifar:20", {3, 32, 32}, 10)->trained_parameters(), 269722U + shortcuts);
+  EXPECT_EQ(Make("resnet-cifar:50", {3, 32, 32}, 100)->trained_parameters(), 764404U);
   EXPECT_EQ(Make("resnet-cifar:56", {3, 32, 32}, 10)->trained_parameters(), 853018U + shortcuts);
 }
 

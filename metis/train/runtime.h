@@ -14,8 +14,8 @@
 namespace metis::train {
 
 // For main(): keeps freed memory in the process, because a training step frees and takes the same
-// large blocks again, and fresh pages cost more than the arithmetic on them (a fifth more images a
-// second on one core). Costs: memory is given back to the system only at the end.
+// large blocks again, and fresh pages cost more than the arithmetic on them. Costs: memory is given
+// back to the system only at the end.
 void KeepFreedMemory();
 
 // Runs `work` on this thread with libtorch confined to it. What libtorch throws comes back as an
