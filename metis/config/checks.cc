@@ -1,9 +1,11 @@
 #include "metis/config/checks.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "metis/config/suggest.h"
 #include "metis/core/text.h"
+#include "metis/data/catalogue.h"
 
 namespace metis::config {
 namespace {
@@ -111,20 +113,27 @@ void CheckGroups(const Config& config, Conflicts& out) {
   }
 }
 
+// Of the data, where that can be told without reading it.
+std::optional<uint32_t> ClassesOf(const Config& config) {
+  if (config.source.dataset == data::kBuiltinData) return config.simulation.builtin.classes;
+  const data::KnownSet* known = data::FindKnown(config.source.dataset);
+  return known == nullptr ? std::nullopt : std::optional(known->classes);
+}
+
 void CheckClassRuns(const Config& config, Conflicts& out) {
   if (config.data.classes != data::ClassDistribution::kNonIid) return;
   uint32_t learners = config.federation.membership.learners;
-  uint32_t classes = config.simulation.builtin.classes;
+  std::optional<uint32_t> classes = ClassesOf(config);
   std::string text = data::FormatClasses(config.data);
   uint64_t counted = 0;
   bool rest = false;
   for (const data::ClassRun& run : config.data.class_runs) {
     counted += run.learners;
     rest = rest || run.learners == 0;
-    if (run.classes > classes) {
-      out.push_back({{"data.classes", "builtin.classes"},
+    if (classes && run.classes > *classes) {
+      out.push_back({{"data.classes", "builtin.classes", "data.dataset"},
                      Text("classes = \"", text, "\" gives a learner ", run.classes,
-                          " classes, but the data has ", classes)});
+                          " classes, but the data has ", *classes)});
     }
   }
   if (counted > learners || (counted < learners && !rest)) {

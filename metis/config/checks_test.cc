@@ -109,6 +109,11 @@ TEST(Conflicts, ClassListsAreForAllLearners) {
 TEST(Conflicts, NoLearnerHoldsMoreClassesThanThereAre) {
   EXPECT_EQ(Complaint("[data]\nclasses = \"noniid:11\"\n"),
             "f.toml:2: classes = \"noniid:11\" gives a learner 11 classes, but the data has 10");
+  EXPECT_EQ(Complaint("[data]\ndataset = \"cifar100\"\nclasses = \"noniid:50\"\n"), "");
+  EXPECT_EQ(Complaint("[data]\ndataset = \"emnist-byclass\"\nclasses = \"noniid:63\"\n"),
+            "f.toml:3: classes = \"noniid:63\" gives a learner 63 classes, but the data has 62");
+  EXPECT_EQ(Complaint("[data]\ndataset = \"own.npz\"\nclasses = \"noniid:63\"\n"), "")
+      << "a file says how many classes it has once it is read";
 }
 
 TEST(Conflicts, EveryLearnerHasAnExample) {
