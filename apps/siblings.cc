@@ -30,6 +30,7 @@ constexpr Known kKnown[] = {
     {"partition", "Deal a data set to learners and show who gets what"},
     {"model", "Make, inspect, export and import model files"},
     {"train", "Train one model on all of a data set: the baseline"},
+    {"experiment", "Run the tables of the paper's evaluation"},
     {"evaluate", "Say how well a model does on a data set, class by class"},
 };
 
