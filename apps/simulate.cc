@@ -48,7 +48,7 @@ constexpr Shorthand kShorthands[] = {
     {"--seed", "federation.seed", "Seed of every random draw"},
     {"--dataset", "data.dataset", "builtin, a name of `metis data list`, or a file"},
     {"--model", "training.model", "auto, mnist-cnn, cifar10-cnn, mlp:A,B, torchscript:FILE, ..."},
-    {"--precision", "training.precision", "fp32 or bf16"},
+    {"--precision", "training.precision", "fp32, bf16, or auto: bf16 on a CPU with AMX, else fp32"},
     {"--examples", "data.examples", "Training examples to deal, each class in proportion"},
     {"--faulty", "data.faulty", "Learners with wrong labels: 0:labels=random, 3:labels=noise:0.3"},
     {"--test-examples", "data.test_examples", "Test examples to use, each class in proportion"},
@@ -192,6 +192,10 @@ int Simulate(const Options& options) {
     if (!config) return Complain(config.error().message);
     configs.push_back(*std::move(config));
   }
+  if (configs.front().source.dataset != data::kBuiltinData) {
+    const std::string warning = train::PrecisionWarning(configs.front().training.precision);
+    if (!warning.empty()) std::cerr << "metis: " << warning << "\n";
+  }
   std::vector<RunOutcome> outcomes;
   std::string directory = options.out;
   for (size_t i = 0; i < configs.size() && !interrupted; ++i) {
@@ -266,6 +270,10 @@ int Main(int argc, const char* const* argv) {
   options.run.keep_work = !options.no_journal;
   for (size_t i = 0; i < std::size(kShorthands); ++i) {
     if (values[i].empty()) continue;
+    if (kShorthands[i].flag == std::string_view("--precision") && values[i] == "auto") {
+      const bool bf16 = train::FastestPrecision() == learner::Precision::kBf16;
+      values[i] = bf16 ? "bf16" : "fp32";
+    }
     options.overrides.push_back({kShorthands[i].key, values[i], kShorthands[i].flag});
   }
   for (const std::string& text : options.assignments) {
