@@ -22,12 +22,20 @@ Progress::~Progress() {
   if (terminal_ && drawn_) std::cerr << "\r\x1b[K" << std::flush;
 }
 
-void Progress::Update(double part, std::string_view details) {
+bool Progress::IsTime() {
   steady_clock::time_point now = steady_clock::now();
-  if (now < next_) return;
+  if (now < next_) return false;
   next_ = now + (terminal_ ? milliseconds(100) : milliseconds(5000));
-  Draw(std::clamp(part, 0.0, 1.0), details);
   drawn_ = true;
+  return true;
+}
+
+void Progress::Update(double part, std::string_view details) {
+  if (IsTime()) Draw(std::clamp(part, 0.0, 1.0), details);
+}
+
+void Progress::Update(double part, const std::function<std::string()>& details) {
+  if (IsTime()) Draw(std::clamp(part, 0.0, 1.0), details());
 }
 
 void Progress::Draw(double part, std::string_view details) {
@@ -41,6 +49,12 @@ void Progress::Draw(double part, std::string_view details) {
   std::cerr << "\r\x1b[K" << label_ << " [" << std::string(filled, '#')
             << std::string(kWidth - filled, '.') << "] " << percent << "  " << details
             << std::flush;
+}
+
+std::string FormatTime(double seconds) {
+  if (seconds < 99.5) return Text(Fixed(seconds, 0), " s");
+  if (seconds < 99.5 * 60) return Text(Fixed(seconds / 60, 0), " min");
+  return Text(Fixed(seconds / 3600, 1), " h");
 }
 
 }  // namespace metis::apps

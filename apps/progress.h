@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -16,8 +17,11 @@ class Progress {
 
   // `part` in [0, 1]; `details` may be anything short. Cheap: draws only a few times a second.
   void Update(double part, std::string_view details);
+  // The same, with details that are worked out only when they are drawn.
+  void Update(double part, const std::function<std::string()>& details);
 
  private:
+  bool IsTime();
   void Draw(double part, std::string_view details);
 
   const std::string label_;
@@ -25,5 +29,8 @@ class Progress {
   std::chrono::steady_clock::time_point next_;
   bool drawn_ = false;
 };
+
+// "40 s", "12 min", "3.5 h"
+std::string FormatTime(double seconds);
 
 }  // namespace metis::apps

@@ -10,18 +10,12 @@
 #include <vector>
 
 #include "apps/cli.h"
-#include "apps/kept_models.h"
 #include "apps/load_data.h"
-#include "apps/model_facts.h"
 #include "apps/progress.h"
+#include "apps/simulated_run.h"
 #include "apps/table.h"
-#include "apps/torch_workload.h"
 #include "metis/config/config.h"
 #include "metis/core/text.h"
-#include "metis/report/run_directory.h"
-#include "metis/sim/builtin_workload.h"
-#include "metis/sim/invariants.h"
-#include "metis/sim/simulator.h"
 #include "metis/train/runtime.h"
 
 namespace metis::apps {
@@ -31,16 +25,16 @@ namespace {
 std::atomic<bool> interrupted{false};
 
 struct Options {
+  RunOptions run{.data_directory = DefaultDataDirectory(),
+                 .threads = std::max(1U, std::thread::hardware_concurrency())};
   std::string file;
-  std::string data_directory = DefaultDataDirectory();
-  uint32_t threads = std::max(1U, std::thread::hardware_concurrency());
   std::string policies;
   std::string out = "runs/simulate";
-  std::string record = "auto";
+  std::string resume;  // a run directory; instead of everything that says what to run
   std::vector<std::string> assignments;
   std::vector<config::Assignment> overrides;
-  bool faults = false;
-  bool force = false;
+  std::optional<double> slowdown;
+  bool no_journal = false;
   bool json = false;
 };
 
@@ -54,10 +48,12 @@ constexpr Shorthand kShorthands[] = {
     {"--seed", "federation.seed", "Seed of every random draw"},
     {"--dataset", "data.dataset", "builtin, a name of `metis data list`, or a file"},
     {"--model", "training.model", "auto, mnist-cnn, cifar10-cnn, mlp:A,B, torchscript:FILE, ..."},
-    {"--precision", "training.precision", "fp32 or bf16"},
+    {"--precision", "training.precision", "fp32, bf16, or auto: bf16 on a CPU with AMX, else fp32"},
     {"--examples", "data.examples", "Training examples to deal, each class in proportion"},
     {"--faulty", "data.faulty", "Learners with wrong labels: 0:labels=random, 3:labels=noise:0.3"},
+    {"--test-examples", "data.test_examples", "Test examples to use, each class in proportion"},
     {"--learners", "federation.learners", "Number of learners"},
+    {"--slow", "group.slow.learners", "How many of them are slow"},
     {"--duration", "stop.duration", "Virtual time to run for, e.g. 4h"},
     {"--rounds", "stop.rounds", "Rounds to run for (synchronous policies)"},
     {"--sizes", "data.sizes", "uniform, skewed, powerlaw[:EXPONENT]"},
@@ -86,125 +82,37 @@ Result<std::vector<std::string>> Policies(const std::string& text) {
   return chosen;
 }
 
+Result<config::Config> Parse(const Options& options,
+                             const std::vector<config::Assignment>& overrides) {
+  if (options.file.empty()) return config::ParseConfig("", "defaults", overrides);
+  return config::ReadConfig(options.file, overrides);
+}
+
+// A slow machine takes so many times as long as one of the first other group.
+Result<void> SlowDown(const config::Config& config, double slowdown,
+                      std::vector<config::Assignment>& overrides) {
+  for (const sim::DeviceGroup& group : config.simulation.groups) {
+    if (group.name == "slow") continue;
+    const Duration taken = Duration::FromSeconds(slowdown * group.batch_time.seconds());
+    overrides.push_back({"group.slow.batch_time", Text(taken), "--slowdown"});
+    return {};
+  }
+  return Invalid("--slowdown: there is no group that \"slow\" could be compared with");
+}
+
 Result<config::Config> Configure(const Options& options, const std::string& policy) {
   std::vector<config::Assignment> overrides = options.overrides;
   if (!policy.empty()) overrides.push_back({"federation.policy", policy, "--policy"});
-  Result<config::Config> config = options.file.empty()
-                                      ? config::ParseConfig("", "defaults", overrides)
-                                      : config::ReadConfig(options.file, overrides);
+  Result<config::Config> config = Parse(options, overrides);
+  if (config && options.slowdown) {
+    if (Result<void> slow = SlowDown(*config, *options.slowdown, overrides); !slow) {
+      return slow.error();
+    }
+    config = Parse(options, overrides);
+  }
   if (!config) return config;
   if (Result<void> read = data::ReadTable(config->data); !read) return read.error();
   return config;
-}
-
-// How far the run is, by whichever criterion is nearest to its end.
-double PartDone(const federation::StopSettings& stop, const sim::Simulator& simulator) {
-  const federation::Statistics& counts = simulator.controller().statistics();
-  double part = 0;
-  if (stop.duration) part = simulator.now().seconds() / stop.duration->seconds();
-  if (stop.rounds) {
-    part = std::max(part, static_cast<double>(counts.commits) / static_cast<double>(*stop.rounds));
-  }
-  if (stop.requests) {
-    part =
-        std::max(part, static_cast<double>(counts.requests) / static_cast<double>(*stop.requests));
-  }
-  return part;
-}
-
-// Until the run ends by its stop criteria, or by Ctrl-C.
-void RunWithProgress(const federation::StopSettings& stop, const std::string& label,
-                     sim::Simulator& simulator) {
-  Progress progress(label);
-  // A little more time lets the last timer fire.
-  const Duration limit = stop.duration.value_or(Duration::Forever());
-  simulator.Run(Instant() + limit + Duration::Hours(1), [&](Instant now) {
-    const federation::Controller& controller = simulator.controller();
-    progress.Update(PartDone(stop, simulator),
-                    Text(Fixed(now.seconds(), 0), " s, version ", controller.version(),
-                         ", accuracy ", Fixed(controller.tests().latest_accuracy(), 3)));
-    return !interrupted;
-  });
-}
-
-// Real networks are large and their updates many: their models are kept only when asked for.
-report::Record RecordOf(const Options& options, const config::Config& config) {
-  const bool builtin = config.source.dataset == data::kBuiltinData;
-  const bool light = options.record == "light" || (options.record == "auto" && !builtin);
-  return light ? report::Record::kLight : report::Record::kReplayable;
-}
-
-// What is learned, and what its models' files say of themselves.
-struct Task {
-  std::unique_ptr<sim::Workload> workload;
-  store::ModelFacts facts;
-};
-
-Result<Task> MakeTask(const Options& options, const config::Config& config) {
-  if (config.source.dataset == data::kBuiltinData) {
-    auto made = sim::BuiltinWorkload::Create(
-        config.simulation.builtin, config.data, config.training,
-        config.federation.membership.learners,
-        federation::NeedsValidationSet(config.federation.policy), config.simulation.seed);
-    if (!made) return made.error();
-    return Task{*std::move(made), {{"dataset", config.source.dataset}}};
-  }
-  Result<std::unique_ptr<TorchWorkload>> made =
-      TorchWorkload::Create(config, options.data_directory);
-  if (!made) return made.error();
-  store::ModelFacts facts = FactsOf((*made)->architecture().settings(), std::nullopt);
-  facts["dataset"] = config.source.dataset;
-  return Task{*std::move(made), std::move(facts)};
-}
-
-// One federation from start to end, recorded in `directory`.
-Result<report::Json> RunOne(const Options& options, const config::Config& config,
-                            const std::string& directory) {
-  const std::string policy(federation::NameOf(config.federation.policy));
-  const uint64_t seed = config.simulation.seed;
-  Result<Task> task = MakeTask(options, config);
-  if (!task) return task.error();
-  const sim::Workload& workload = *task->workload;
-  Result<std::unique_ptr<report::RunWriter>> writer =
-      report::RunWriter::Create(directory, config::FormatConfig(config), workload.initial(),
-                                options.force, RecordOf(options, config));
-  if (!writer) return writer.error();
-
-  sim::FaultRates faults;
-  if (options.faults) faults = sim::DrawFaultRates(seed);
-  sim::Simulator simulator({.federation = config.federation,
-                            .simulation = config.simulation,
-                            .workload = workload,
-                            .faults = faults,
-                            .equal_sizes = data::AsksEqualSizes(config.data),
-                            .threads = options.threads});
-  KeptModels kept(**writer);
-  simulator.SetRecorder(&kept);
-  sim::Invariants invariants(config.federation, workload.initial(), workload.pool());
-  if (options.faults) simulator.SetInvariants(&invariants);
-  RunWithProgress(config.federation.stop, policy, simulator);
-  if (simulator.failure()) {
-    return simulator.failure()->In(Text("after ", simulator.now() - Instant()));
-  }
-  if (invariants.violation()) {
-    return Invalid(Text("a law was broken ", *invariants.violation(), " (seed ", seed,
-                        "; the record is in ", directory, ")"));
-  }
-  const federation::Controller& controller = simulator.controller();
-  report::RunFacts facts{.program_version = std::string(Version()),
-                         .policy = policy,
-                         .seed = seed,
-                         .length = simulator.now() - Instant(),
-                         .bytes_sent = simulator.bytes_sent(),
-                         .complete = controller.phase() == federation::Phase::kFinished,
-                         .faults = options.faults};
-  task->facts["policy"] = policy;
-  task->facts["seed"] = Text(seed);
-  Result<void> finished =
-      kept.Write(directory, task->facts, controller.community(), controller.version());
-  if (finished) finished = (*writer)->Finish(facts, controller);
-  if (!finished) return finished.error();
-  return report::FormatSummary(facts, controller, (*writer)->summary());
 }
 
 void PrintTable(const std::vector<report::Json>& summaries) {
@@ -231,6 +139,49 @@ void PrintTable(const std::vector<report::Json>& summaries) {
   table.Print(std::cout, OutputIsTerminal());
 }
 
+// What was trained, how fast, and what to do next.
+void PrintClosing(const std::vector<RunOutcome>& outcomes, const std::string& where) {
+  uint64_t examples = 0;
+  double seconds = 0;
+  for (const RunOutcome& outcome : outcomes) {
+    examples += outcome.examples;
+    seconds += outcome.seconds;
+  }
+  if (examples > 0) {
+    std::cout << "\nTrained " << examples << " examples in " << FormatTime(seconds) << ": "
+              << Fixed(static_cast<double>(examples) / std::max(seconds, 1e-3), 0) << " a second.";
+  }
+  std::cout << "\nRecorded in " << where << "; `metis compare` and `metis report` read it.\n";
+}
+
+int Print(const Options& options, const std::vector<RunOutcome>& outcomes, const std::string& where,
+          const std::string& last_directory) {
+  std::vector<report::Json> summaries;
+  for (const RunOutcome& outcome : outcomes) summaries.push_back(outcome.summary);
+  if (options.json) {
+    std::cout << report::Json(summaries).dump(2) << "\n";
+  } else {
+    PrintTable(summaries);
+    PrintClosing(outcomes, where);
+  }
+  if (!interrupted) return Finish();
+  std::cerr << "metis: interrupted"
+            << (!outcomes.empty() && outcomes.back().resumable
+                    ? Text("; metis simulate --resume ", last_directory, " goes on")
+                    : std::string())
+            << "\n";
+  return Finish(kFailed);
+}
+
+int Resume(const Options& options) {
+  Result<RunOutcome> outcome = ResumeSimulation(options.run, options.resume, interrupted);
+  if (!outcome) return Complain(outcome.error().message);
+  if (outcome->examples == 0 && outcome->summary.value("complete", false) && !options.json) {
+    std::cerr << "metis: " << options.resume << " is complete\n";
+  }
+  return Print(options, {*outcome}, options.resume, options.resume);
+}
+
 int Simulate(const Options& options) {
   Result<std::vector<std::string>> policies = Policies(options.policies);
   if (!policies) return Complain(policies.error().message, kUsage);
@@ -241,23 +192,19 @@ int Simulate(const Options& options) {
     if (!config) return Complain(config.error().message);
     configs.push_back(*std::move(config));
   }
-  std::vector<report::Json> summaries;
+  if (configs.front().source.dataset != data::kBuiltinData) {
+    const std::string warning = train::PrecisionWarning(configs.front().training.precision);
+    if (!warning.empty()) std::cerr << "metis: " << warning << "\n";
+  }
+  std::vector<RunOutcome> outcomes;
+  std::string directory = options.out;
   for (size_t i = 0; i < configs.size() && !interrupted; ++i) {
-    std::string directory =
-        configs.size() == 1 ? options.out : Text(options.out, "/", (*policies)[i]);
-    Result<report::Json> summary = RunOne(options, configs[i], directory);
-    if (!summary) return Complain(summary.error().message);
-    summaries.push_back(*std::move(summary));
+    if (configs.size() > 1) directory = Text(options.out, "/", (*policies)[i]);
+    Result<RunOutcome> outcome = RunSimulation(options.run, configs[i], directory, interrupted);
+    if (!outcome) return Complain(outcome.error().message);
+    outcomes.push_back(*std::move(outcome));
   }
-  if (options.json) {
-    std::cout << report::Json(summaries).dump(2) << "\n";
-  } else {
-    PrintTable(summaries);
-    std::cout << "\nSeed " << configs[0].simulation.seed << ". Recorded in " << options.out
-              << (configs.size() == 1 ? "" : "/POLICY")
-              << "; `metis replay` runs a record again.\n";
-  }
-  return Finish(interrupted ? kFailed : kOk);
+  return Print(options, outcomes, options.out, directory);
 }
 
 int Main(int argc, const char* const* argv) {
@@ -271,6 +218,10 @@ int Main(int argc, const char* const* argv) {
       "  metis simulate --policy all --out runs/first\n"
       "  metis simulate --dataset fashion-mnist --policy sync-fedavg,sync-dvw --rounds 10 \\\n"
       "    --sizes powerlaw --faulty 0:labels=random --out runs/faulty\n"
+      "  metis simulate --dataset cifar10 --policy async-dvw --sizes powerlaw --classes noniid:3 "
+      "\\\n"
+      "    --learners 10 --slow 5 --slowdown 10 --duration 4h --out runs/long\n"
+      "  metis simulate --resume runs/long\n"
       "  metis simulate federation.toml --policy async-dvw --seed 7 --sizes powerlaw\n"
       "  metis simulate --set group.slow.batch_time=2s --set validation.metric=matthews\n"
       "  metis simulate --policy sync-dvw --faults --seed 42 --force");
@@ -279,7 +230,9 @@ int Main(int argc, const char* const* argv) {
                  "A policy, several separated by commas, or all; default: the file's");
   app.add_option("--out", options.out, "Run directory; one below it for each of several policies")
       ->capture_default_str();
-  app.add_option("--record", options.record,
+  CLI::Option* resume = app.add_option(
+      "--resume", options.resume, "Go on with an interrupted or killed run, as if it had not been");
+  app.add_option("--record", options.run.record,
                  "replayable: keep the model of every update, for `metis replay`; light: don't; "
                  "auto: replayable with built-in data")
       ->check(CLI::IsMember({"auto", "replayable", "light"}))
@@ -291,18 +244,36 @@ int Main(int argc, const char* const* argv) {
   }
   app.add_option("--set", options.assignments, "Any key of the configuration: section.key=value")
       ->allow_extra_args(false);
-  AddDataDirectoryOption(app, options.data_directory);
-  app.add_option("--threads", options.threads, "Threads that train; the run is the same with any")
+  app.add_option("--slowdown", options.slowdown,
+                 "How many times as long a slow machine takes (group.slow.batch_time)")
+      ->check(CLI::Range(0.001, 1e6));
+  AddDataDirectoryOption(app, options.run.data_directory);
+  app.add_option("--threads", options.run.threads,
+                 "Threads that train; the run is the same with any")
       ->check(CLI::Range(1U, 1024U))
       ->capture_default_str();
-  app.add_flag("--faults", options.faults,
+  app.add_flag("--faults", options.run.faults,
                "Inject faults drawn from the seed, check every law after every event");
-  app.add_flag("--force", options.force, "Replace the runs that --out holds");
+  app.add_flag("--force", options.run.replace, "Replace the runs that --out holds");
+  app.add_flag("--no-journal", options.no_journal,
+               "Keep no work: saves space on the disk, but the run cannot be resumed");
   app.add_flag("--json", options.json, "Print the summaries as JSON instead of a table");
   AddVersionOption(app);
+  // Only these go with a run that is resumed: the rest is its own.
+  for (CLI::Option* option : app.get_options()) {
+    const std::string name = option->get_name();
+    const bool goes = name == "--resume" || name == "--help" || name == "--version" ||
+                      name == "--threads" || name == "--data-dir" || name == "--json";
+    if (!goes) resume->excludes(option);
+  }
   if (std::optional<int> code = ParseArguments(app, argc, argv)) return *code;
+  options.run.keep_work = !options.no_journal;
   for (size_t i = 0; i < std::size(kShorthands); ++i) {
     if (values[i].empty()) continue;
+    if (kShorthands[i].flag == std::string_view("--precision") && values[i] == "auto") {
+      const bool bf16 = train::FastestPrecision() == learner::Precision::kBf16;
+      values[i] = bf16 ? "bf16" : "fp32";
+    }
     options.overrides.push_back({kShorthands[i].key, values[i], kShorthands[i].flag});
   }
   for (const std::string& text : options.assignments) {
@@ -312,7 +283,7 @@ int Main(int argc, const char* const* argv) {
   }
   for (int signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) { interrupted = true; });
   train::KeepFreedMemory();
-  return Simulate(options);
+  return options.resume.empty() ? Simulate(options) : Resume(options);
 }
 
 }  // namespace

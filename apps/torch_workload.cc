@@ -79,16 +79,28 @@ Result<void> TorchWorkload::Load(const std::string& data_directory) {
     dealt_ = std::move(split.training);
     test_ = train::Examples::Of(train_, std::move(split.validation));
   }
-  const std::optional<uint64_t>& wanted = config_.source.examples;
-  if (wanted && *wanted > dealt_.size()) {
-    return Invalid(Text("data.examples = ", *wanted, ": ", train_->name(), " has ", dealt_.size(),
-                        " to train on"));
+  const auto thin = [&](const data::Dataset& set, const std::optional<uint64_t>& wanted,
+                        std::string_view key, std::vector<uint32_t>& indices) -> Result<void> {
+    if (!wanted || *wanted == indices.size()) return {};
+    if (*wanted > indices.size()) {
+      return Invalid(Text(key, " = ", *wanted, ": ", set.name(), " has ", indices.size()));
+    }
+    const double part = static_cast<double>(*wanted) / static_cast<double>(indices.size());
+    indices =
+        data::StratifiedSplit(indices, set.labels(), set.classes(), part, seed, kNobody).validation;
+    return {};
+  };
+  if (Result<void> thinned = thin(*train_, config_.source.examples, "data.examples", dealt_);
+      !thinned) {
+    return thinned.error();
   }
-  if (wanted && *wanted < dealt_.size()) {
-    const double part = static_cast<double>(*wanted) / static_cast<double>(dealt_.size());
-    dealt_ = data::StratifiedSplit(dealt_, train_->labels(), train_->classes(), part, seed, kNobody)
-                 .validation;
+  std::vector<uint32_t> tested = test_.indices;
+  if (Result<void> thinned =
+          thin(*test_.set, config_.source.test_examples, "data.test_examples", tested);
+      !thinned) {
+    return thinned.error();
   }
+  if (tested.size() != test_.size()) test_ = train::Examples::Of(test_.set, std::move(tested));
   return {};
 }
 

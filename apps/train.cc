@@ -51,12 +51,6 @@ double SecondsSince(SteadyClock::time_point start) {
   return std::chrono::duration<double>(SteadyClock::now() - start).count();
 }
 
-std::string FormatTime(double seconds) {
-  if (seconds < 99.5) return Text(Fixed(seconds, 0), " s");
-  if (seconds < 99.5 * 60) return Text(Fixed(seconds / 60, 0), " min");
-  return Text(Fixed(seconds / 3600, 1), " h");
-}
-
 // Everything that training needs, checked and ready to start.
 struct Workshop {
   TrainExamples examples;

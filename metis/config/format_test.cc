@@ -62,6 +62,7 @@ const std::vector<std::pair<std::string, std::string>> kOtherValues = {
     {"training.share_statistics", "false"},
     {"data.dataset", "fashion-mnist"},
     {"data.examples", "12000"},
+    {"data.test_examples", "2000"},
     {"data.test_fraction", "0.1"},
     {"data.faulty", "0:labels=random, 3:labels=noise:0.3"},
     {"data.sizes", "powerlaw:1.25"},

@@ -197,6 +197,7 @@ Keys DataKeys() {
   return {
       Phrase<Draft>("dataset", FIELD(config.source.dataset), "\"builtin\", a name of `metis data list`, or the path of a file", ReadSomeText, [](const std::string& text) { return text; }, "What is learned: Gaussian classes made for the run, or real data."),
       Whole<Draft>("examples", FIELD(config.source.examples), {1, kUint32}, "How many of a data set's training examples are dealt, each class in proportion.").OrNone(),
+      Whole<Draft>("test_examples", FIELD(config.source.test_examples), {1, kUint32}, "How many of a data set's test examples are used, each class in proportion.").OrNone(),
       Number<Draft>("test_fraction", FIELD(config.source.test_fraction), {0, 1, kAbove, kBelow}, "The share that is held out for testing of a data set that comes without a test part."),
       Phrase<Draft>("faulty", FIELD(config.source.faulty), "\"none\", or learners with wrong labels: \"0:labels=random, 3:labels=noise:0.3\"; also constant:CLASS, swap:CLASS-CLASS", data::ParseFaultyList, data::FormatFaultyList, "Learners whose training and validation labels are wrong; numbered from 0, the largest first."),
       Phrase<Draft>("sizes", FIELD(config.data), "\"uniform\", \"skewed\", \"powerlaw\" or \"powerlaw:EXPONENT\"", ReadSizes, data::FormatSizes, "How many examples each learner gets.").Suggested(),

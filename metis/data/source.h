@@ -19,6 +19,7 @@ inline constexpr std::string_view kBuiltinData = "builtin";
 struct SourceSettings {
   std::string dataset = std::string(kBuiltinData);  // or a known name, or a path
   std::optional<uint64_t> examples;                 // to train on, of each class its share; or all
+  std::optional<uint64_t> test_examples;            // to test on, likewise
   double test_fraction = 0.2;                       // of a set that has no test part, (0, 1)
   std::vector<FaultyLabels> faulty;
 

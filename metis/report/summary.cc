@@ -45,7 +45,11 @@ void SummaryBuilder::Event(Instant now, const federation::Event& event) {
     learner.validation_examples = std::accumulate(joined->validation_counts.begin(),
                                                   joined->validation_counts.end(), uint64_t{0});
   } else if (const auto* tested = std::get_if<federation::CommunityTested>(&event)) {
-    tests_.push_back({now, tested->version, requests_, Accuracy(tested->counts), tested->loss});
+    TestPoint& test = tests_.emplace_back();
+    test = {now, tested->version, requests_, Accuracy(tested->counts), tested->loss, {}};
+    for (const ClassScores& scores : ScoresByClass(tested->counts)) {
+      test.class_accuracy.push_back(scores.recall);
+    }
   }
 }
 
@@ -105,7 +109,8 @@ Json FormatSummary(const RunFacts& facts, const Controller& controller,
                       {"version", test.version.value()},
                       {"requests", test.requests},
                       {"accuracy", test.accuracy},
-                      {"loss", test.loss}});
+                      {"loss", test.loss},
+                      {"class_accuracy", test.class_accuracy}});
   }
   json["tests"] = std::move(points);
   return json;

@@ -22,6 +22,7 @@ struct TestPoint {
   uint64_t requests = 0;
   double accuracy = 0;
   double loss = 0;
+  std::vector<double> class_accuracy;  // the part of each class's examples that was recognised
 };
 
 struct LearnerSummary {

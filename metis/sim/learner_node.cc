@@ -24,15 +24,16 @@ void LearnerNode::Start() {
   METIS_CHECK(!up());
   ++life_;
   incarnation_ = incarnation_.Next();
-  trainer_ = workload_.MakeTrainer(learner_);
-  own_evaluator_ = workload_.MakeEvaluator(learner_);
+  training_ = std::make_shared<LocalTraining>(learner_, workload_.MakeTrainer(learner_),
+                                              workload_.MakeEvaluator(learner_), workload_.pool(),
+                                              world_.journal);
   evaluator_ = workload_.MakeEvaluator(learner_);
   federation::LearnerJoined declared;
   declared.learner = learner_;
   declared.incarnation = incarnation_;
   declared.name = Text("learner-", learner_);
   declared.group = group_.name;
-  declared.training_examples = trainer_->training_examples();
+  declared.training_examples = training_->trainer().training_examples();
   if (evaluator_) declared.validation_counts = evaluator_->class_counts();
   declared.schema_hash = workload_.initial()->schema()->hash();
   session_ = std::make_unique<federation::LearnerSession>(settings_, declared, seed_);
@@ -47,8 +48,7 @@ void LearnerNode::Crash() {
   ++life_;
   session_.reset();
   StopTraining();
-  trainer_.reset();
-  own_evaluator_.reset();
+  training_.reset();
   evaluator_.reset();
   evaluations_.clear();
   paused_until_ = Instant();
@@ -167,7 +167,7 @@ UpdateReceived LearnerNode::Corrupted(UpdateReceived update) {
 
 bool LearnerNode::watches_loss() const {
   return settings_.policy.trigger == federation::TriggerKind::kAdaptive &&
-         own_evaluator_ != nullptr;
+         training_->has_evaluator();
 }
 
 void LearnerNode::StopTraining() {
@@ -188,10 +188,7 @@ void LearnerNode::AfterJob(Duration delay, Executor::Job<Result<T>> job,
 
 void LearnerNode::Do(const federation::LoadModel& action) {
   StopTraining();
-  if (Result<void> loaded = trainer_->Load(action.model); !loaded) {
-    world_.failure = loaded.error().In(Text("learner ", learner_));
-    return;
-  }
+  training_->Load(action.model);
   const auto loaded = [this, cycle = action.cycle](double loss) {
     std::vector<federation::SessionAction> actions;
     session_->ModelLoaded(world_.queue.now(), cycle, loss, actions);
@@ -204,54 +201,28 @@ void LearnerNode::Do(const federation::LoadModel& action) {
   const Duration taken = EvaluationTime();
   auto job = world_.executor.Start<Result<learner::Evaluation>>(
       world_.queue.now() + taken,
-      [evaluator = own_evaluator_, model = action.model] { return evaluator->Evaluate(*model); });
+      [training = training_, model = action.model] { return training->Evaluate(*model); });
   stop_training_ = [job]() mutable { job.Abandon(); };
   AfterJob<learner::Evaluation>(
       taken, job, [loaded](const learner::Evaluation& evaluation) { loaded(evaluation.loss); });
 }
 
-namespace {
-
-// What an epoch came to, and the evaluation of the local model where the trigger needs it.
-struct TrainedEpoch {
-  uint64_t steps = 0;
-  std::optional<learner::Evaluation> own;
-};
-
-Result<TrainedEpoch> Train(learner::Trainer& trainer, learner::Evaluator* evaluator,
-                           learner::EpochKey key, std::stop_token stop) {
-  Result<learner::EpochReport> report = trainer.TrainEpoch(key, std::move(stop));
-  if (!report) return report.error();
-  TrainedEpoch trained{report->steps, std::nullopt};
-  if (evaluator == nullptr) return trained;
-  Result<ModelPtr> model = trainer.Snapshot();
-  if (!model) return model.error();
-  Result<learner::Evaluation> own = evaluator->Evaluate(**model);
-  if (!own) return own.error();
-  trained.own = *std::move(own);
-  return trained;
-}
-
-}  // namespace
-
 void LearnerNode::Do(const federation::TrainEpoch& action) {
-  Duration taken = static_cast<int64_t>(trainer_->steps_per_epoch()) * group_.batch_time;
-  std::shared_ptr<learner::Evaluator> evaluator;
-  if (watches_loss()) {
-    evaluator = own_evaluator_;
-    taken = taken + EvaluationTime();
-  }
+  Duration taken = static_cast<int64_t>(training_->trainer().steps_per_epoch()) * group_.batch_time;
+  const bool evaluate = watches_loss();
+  if (evaluate) taken = taken + EvaluationTime();
   std::stop_source stop;
   auto job = world_.executor.Start<Result<TrainedEpoch>>(
       world_.queue.now() + taken,
-      [trainer = trainer_, evaluator, key = learner::EpochKey{action.cycle, action.epoch},
-       token = stop.get_token()] { return Train(*trainer, evaluator.get(), key, token); });
+      [training = training_, evaluate, key = learner::EpochKey{action.cycle, action.epoch},
+       token = stop.get_token()] { return training->TrainEpoch(key, evaluate, token); });
   stop_training_ = [job, stop]() mutable {
     stop.request_stop();
     job.Abandon();
   };
   AfterJob<TrainedEpoch>(taken, job, [this, action](const TrainedEpoch& trained) {
     stop_training_ = nullptr;
+    world_.examples_trained += trained.examples_computed;
     double loss = std::numeric_limits<double>::quiet_NaN();
     if (trained.own) {
       loss = trained.own->loss;
@@ -271,7 +242,7 @@ void LearnerNode::Do(const federation::TrainEpoch& action) {
 }
 
 void LearnerNode::Do(const federation::TakeModel& action) {
-  Result<ModelPtr> model = trainer_->Snapshot();
+  Result<ModelPtr> model = training_->TakeModel();
   if (!model) {
     world_.failure = model.error().In(Text("learner ", learner_));
     return;
@@ -281,15 +252,15 @@ void LearnerNode::Do(const federation::TakeModel& action) {
     session_->ModelTaken(world_.queue.now(), action.cycle, model, own_counts_, actions);
     Perform(std::move(actions));
   };
-  if (!own_evaluator_) own_counts_ = {};
-  if (!own_evaluator_ || watches_loss()) {
+  if (!training_->has_evaluator()) own_counts_ = {};
+  if (!training_->has_evaluator() || watches_loss()) {
     After(Duration(), taken_up);
     return;
   }
   const Duration taken = EvaluationTime();
   auto job = world_.executor.Start<Result<learner::Evaluation>>(
       world_.queue.now() + taken,
-      [evaluator = own_evaluator_, model = *model] { return evaluator->Evaluate(*model); });
+      [training = training_, model = *model] { return training->Evaluate(*model); });
   stop_training_ = [job]() mutable { job.Abandon(); };
   AfterJob<learner::Evaluation>(taken, job, [this, taken_up](const learner::Evaluation& own) {
     stop_training_ = nullptr;
@@ -340,8 +311,9 @@ void LearnerNode::Cancel(const federation::CancelEvaluation& cancel) {
 void LearnerNode::BeginEvaluation() {
   const Duration taken = EvaluationTime();
   auto job = world_.executor.Start<Result<learner::Evaluation>>(
-      world_.queue.now() + taken, [evaluator = evaluator_, model = evaluations_.front().model] {
-        return evaluator->Evaluate(*model);
+      world_.queue.now() + taken, [evaluator = evaluator_, model = evaluations_.front().model,
+                                   journal = world_.journal, who = learner_.value()] {
+        return EvaluateOnce(journal, WorkKey::Kind::kEvaluation, who, *evaluator, *model);
       });
   AfterJob<learner::Evaluation>(
       taken, job, [this](const learner::Evaluation& done) { EvaluationDone(done.counts); });

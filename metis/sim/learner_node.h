@@ -11,6 +11,7 @@
 #include <string>
 
 #include "metis/federation/learner_session.h"
+#include "metis/sim/local_training.h"
 #include "metis/sim/node.h"
 #include "metis/sim/settings.h"
 #include "metis/sim/workload.h"
@@ -79,10 +80,9 @@ class LearnerNode final : public ParticipantInbox {
   Instant paused_until_;
   uint64_t retry_ = 0;
   std::unique_ptr<federation::LearnerSession> session_;
-  // Shared with jobs, which may outlive a crash. Trainer and own evaluator are used by one job
-  // after the other, the evaluator beside them.
-  std::shared_ptr<learner::Trainer> trainer_;
-  std::shared_ptr<learner::Evaluator> own_evaluator_;
+  // Shared with jobs, which may outlive a crash. Training is used by one job after the other, the
+  // evaluator beside it.
+  std::shared_ptr<LocalTraining> training_;
   std::shared_ptr<learner::Evaluator> evaluator_;
   std::function<void()> stop_training_;  // empty while nothing is being trained
   ConfusionCounts own_counts_;           // of the local model at the latest epoch's end

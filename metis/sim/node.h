@@ -12,6 +12,7 @@
 #include "metis/sim/executor.h"
 #include "metis/sim/faults.h"
 #include "metis/sim/network.h"
+#include "metis/sim/work_journal.h"
 
 namespace metis::sim {
 
@@ -51,10 +52,12 @@ struct World {
   FaultInjector faults;
   Network network;
   ControllerInbox* controller = nullptr;
-  CycleWatch* cycles = nullptr;  // may stay null
+  CycleWatch* cycles = nullptr;    // may stay null
+  WorkJournal* journal = nullptr;  // of work done; may stay null
   uint64_t jobs_taken = 0;
-  std::optional<Error> failure;  // training or evaluation failed: the run cannot go on
-  Executor executor;             // last: its threads end before anything else here
+  uint64_t examples_trained = 0;  // computed, not found in the journal
+  std::optional<Error> failure;   // training or evaluation failed: the run cannot go on
+  Executor executor;              // last: its threads end before anything else here
 
   World(const FaultRates& rates, uint64_t seed, uint32_t threads = 1)
       : faults(rates, seed), network(queue, faults), executor(threads) {}

@@ -1,5 +1,7 @@
 #include "metis/sim/observer_node.h"
 
+#include "metis/sim/local_training.h"
+
 namespace metis::sim {
 namespace {
 constexpr Incarnation kOnlyLife(1);
@@ -58,9 +60,11 @@ void ObserverNode::Receive(const federation::Action& message) {
 // Parts side by side, their sums in order.
 Result<learner::Evaluation> ObserverNode::Test(const ModelPtr& model) {
   std::vector<Executor::Job<Result<learner::Evaluation>>> jobs;
-  for (const auto& tester : testers_) {
+  for (uint32_t part = 0; part < testers_.size(); ++part) {
     jobs.push_back(world_.executor.Start<Result<learner::Evaluation>>(
-        world_.queue.now(), [&part = *tester, model] { return part.Evaluate(*model); }));
+        world_.queue.now(), [journal = world_.journal, part, &tester = *testers_[part], model] {
+          return EvaluateOnce(journal, WorkKey::Kind::kTest, part, tester, *model);
+        }));
   }
   learner::Evaluation sum;
   double examples = 0;

@@ -12,6 +12,7 @@ Simulator::Simulator(const Parts& parts)
       simulation_(parts.simulation),
       linger_(parts.linger),
       world_(parts.faults, parts.simulation.seed, parts.threads) {
+  world_.journal = parts.journal;
   controller_ =
       std::make_unique<ControllerNode>(world_, parts.workload, federation_, parts.snapshot_every);
   world_.controller = controller_.get();

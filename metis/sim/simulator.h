@@ -34,11 +34,12 @@ class Simulator {
     const federation::Settings& federation;
     const Settings& simulation;
     const Workload& workload;
-    FaultRates faults = {};         // none by default
-    bool equal_sizes = false;       // of the learners' data: groups are not dealt in turn
-    uint64_t snapshot_every = 500;  // events
-    uint32_t threads = 1;           // that train and evaluate
-    Duration linger = {};           // how long the world goes on after the federation has finished
+    FaultRates faults = {};          // none by default
+    bool equal_sizes = false;        // of the learners' data: groups are not dealt in turn
+    uint64_t snapshot_every = 500;   // events
+    uint32_t threads = 1;            // that train and evaluate
+    WorkJournal* journal = nullptr;  // keeps the work done, and knows that of an earlier start
+    Duration linger = {};            // how long the world goes on after the federation has finished
   };
   explicit Simulator(const Parts& parts);
   ~Simulator();
@@ -58,6 +59,8 @@ class Simulator {
   // Why training or evaluation could not go on, if so.
   const std::optional<Error>& failure() const { return world_.failure; }
   uint64_t bytes_sent() const { return world_.network.bytes_sent(); }
+  // By this process; what the journal knew was not trained again.
+  uint64_t examples_trained() const { return world_.examples_trained; }
   uint64_t tasks_executed() const { return world_.queue.executed(); }
   const FaultCounts& faults_struck() const { return world_.faults.struck(); }
   const std::vector<std::unique_ptr<LearnerNode>>& learners() const { return learners_; }

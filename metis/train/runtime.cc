@@ -129,6 +129,14 @@ Result<void> Compute(std::string_view doing, const std::function<void()>& work) 
 
 std::string TorchVersion() { return TORCH_VERSION; }
 
+learner::Precision FastestPrecision() {
+#if defined(__x86_64__)
+  const CpuFeatures features = AskCpu();
+  if (features.amx && features.amx_tiles) return learner::Precision::kBf16;
+#endif
+  return learner::Precision::kFp32;
+}
+
 std::string PrecisionWarning(learner::Precision precision) {
   if (precision != learner::Precision::kBf16) return "";
   if (!HasFastBfloats()) {

@@ -25,6 +25,9 @@ Result<void> Compute(std::string_view doing, const std::function<void()>& work);
 // Of the libtorch that this was built with: a part of what results depend on. "1.13.0"
 std::string TorchVersion();
 
+// bf16 where this CPU has AMX and shows its tiles, else fp32.
+learner::Precision FastestPrecision();
+
 // What to tell the user about this precision on this CPU; empty if there is nothing to say.
 std::string PrecisionWarning(learner::Precision precision);
 

@@ -304,6 +304,7 @@ TEST(TorchEvaluator, OfNothingCountsNothing) {
 }
 
 TEST(Runtime, SaysNothingAboutFloats) {
+  EXPECT_EQ(PrecisionWarning(FastestPrecision()), "") << "the fastest is nothing to warn of";
   EXPECT_EQ(PrecisionWarning(learner::Precision::kFp32), "");
 }
 

@@ -7,6 +7,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 import zipfile
 from pathlib import Path
@@ -48,6 +49,26 @@ class LearningTest(unittest.TestCase):
         environment = dict(os.environ, HOME=str(self.home))
         return subprocess.run([str(BIN / "metis"), *map(str, arguments)], cwd=self.home,
                               env=environment, capture_output=True, text=True, timeout=600)
+
+    def start(self, *arguments):
+        """The program, running; ended with the test."""
+        program = str(BIN / f"metis-{arguments[0]}")  # not the front: signals must reach it
+        process = subprocess.Popen([program, *map(str, arguments[1:])], cwd=self.home,
+                                   env=dict(os.environ, HOME=str(self.home)), text=True,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        return process
+
+    def wait_until(self, true, seconds=300):
+        end = time.monotonic() + seconds
+        while not true():
+            self.assertLess(time.monotonic(), end, "waited too long")
+            time.sleep(0.01)
+
+    def size(self, name):
+        path = self.home / name
+        return path.stat().st_size if path.exists() else 0
 
     def done(self, *arguments):
         run = self.metis(*arguments)

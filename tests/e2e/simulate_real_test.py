@@ -4,6 +4,8 @@ Usage: simulate_real_test.py DIRECTORY_OF_THE_PROGRAMS
 """
 
 import json
+import signal
+import tomllib
 import unittest
 
 from learning import LearningTest, write_images
@@ -57,6 +59,63 @@ class SimulateRealTest(LearningTest):
         evaluated = self.told("evaluate", "run/best.metis", "images.npz")
         self.assertGreater(evaluated["accuracy"], 0.6)
 
+    def test_an_interrupted_run_goes_on_as_if_it_had_not_been(self):
+        options = ["--dataset", "images.npz", "--model", "mlp:16", "--learners", "4", "--duration",
+                   "600s", "--policy", "async-dvw", "--set", "training.batch_size=10"]
+        self.done("simulate", *options, "--out", "whole")
+        self.assertFalse((self.home / "whole/work.bin").exists())
+        process = self.start("simulate", *options, "--out", "cut")
+        self.wait_until(lambda: self.size("cut/work.bin") > 200_000)
+        process.kill()
+        process.wait()
+        self.assertFalse((self.home / "cut/summary.json").exists())
+        resumed = self.start("simulate", "--resume", "cut", "--threads", 1)
+        self.wait_until(lambda: self.size("cut/work.bin") > 600_000)
+        resumed.send_signal(signal.SIGINT)
+        said = resumed.communicate(timeout=60)[1]
+        self.assertEqual(resumed.returncode, 1)
+        self.assertIn("metis simulate --resume cut goes on", said)
+        self.assertFalse(self.summary("cut")["complete"])
+        self.done("simulate", "--resume", "cut")
+        for name in ("events.jsonl", "summary.json", "final.metis", "best.metis", "partition.json"):
+            self.assertEqual((self.home / "whole" / name).read_bytes(),
+                             (self.home / "cut" / name).read_bytes(), name)
+        self.assertFalse((self.home / "cut/work.bin").exists())
+        again = self.metis("simulate", "--resume", "cut")
+        self.assertEqual(again.returncode, 0)
+        self.assertIn("cut is complete", again.stderr)
+
+    def test_what_cannot_be_resumed_is_named(self):
+        self.assertIn("does not exist", self.refusal("simulate", "--resume", "nowhere"))
+        self.assertIn("--resume", self.refusal("simulate", "--resume", "cut", "--seed", "3", code=2))
+        process = self.start("simulate", *SMALL[:-8], "--learners", "4", "--duration", "4h",
+                             "--policy", "async-fedavg", "--no-journal", "--out", "cut")
+        self.wait_until(lambda: self.size("cut/events.jsonl") > 0)
+        process.send_signal(signal.SIGINT)
+        self.assertNotIn("goes on", process.communicate(timeout=60)[1])
+        self.assertIn("metis simulate cut/config.toml --out cut --force",
+                      self.refusal("simulate", "--resume", "cut"))
+
+    def test_slow_machines_are_as_slow_as_asked(self):
+        self.done("simulate", *SMALL, "--policy", "sync-fedavg", "--slow", "1", "--slowdown", "30",
+                  "--out", "run")
+        groups = tomllib.loads((self.home / "run/config.toml").read_text())["group"]
+        self.assertEqual([(g["name"], g["learners"], g["batch_time"]) for g in groups],
+                         [("fast", 3, "100ms"), ("slow", 1, "3s")])
+
+    def test_who_holds_what_is_in_the_record(self):
+        self.done("simulate", *SMALL, "--policy", "sync-dvw", "--sizes", "skewed", "--faulty",
+                  "2:labels=random", "--examples", "300", "--test-examples", "60", "--out", "run")
+        held = json.loads((self.home / "run/partition.json").read_text())
+        dealt = sum(sum(each["class_counts"]) for each in held["learners"])
+        self.assertAlmostEqual(dealt, 300, delta=4)  # whole examples of each class, none twice
+        self.assertEqual([each["faulty"] for each in held["learners"]],
+                         [None, None, "labels=random", None])
+        last = self.summary("run")["tests"][-1]
+        by_class = [27, 19, 14]  # 60 test examples of classes in the proportion 200 : 140 : 100
+        correct = sum(n * part for n, part in zip(by_class, last["class_accuracy"]))
+        self.assertAlmostEqual(correct / 60, last["accuracy"])
+
     def test_records_are_light_unless_asked(self):
         self.done("simulate", *SMALL, "--policy", "sync-fedavg", "--out", "light")
         refused = self.metis("replay", "light")
@@ -73,6 +132,8 @@ class SimulateRealTest(LearningTest):
             (["--dataset", "images.npz", "--model", "cifar10-cnn"], "at least 24x24"),
             (["--dataset", "images.npz", "--faulty", "99:labels=random"], "99"),
             (["--dataset", "images.npz", "--examples", "100000"], "data.examples = 100000"),
+            (["--dataset", "images.npz", "--test-examples", "4000"], "data.test_examples = 4000"),
+            (["--dataset", "images.npz", "--slow", "11"], "learners"),
             (["--dataset", "images.npz", "--set", "training.augmentation=true"], "colour images"),
             (["--dataset", "images.npz", "--classes", "writers"], "writers"),
         ]:

@@ -1,0 +1,348 @@
+#include "apps/simulated_run.h"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <iostream>
+#include <optional>
+#include <utility>
+
+#include "apps/cli.h"
+#include "apps/kept_models.h"
+#include "apps/model_facts.h"
+#include "apps/progress.h"
+#include "apps/run_forecast.h"
+#include "apps/torch_workload.h"
+#include "metis/core/fingerprint.h"
+#include "metis/core/text.h"
+#include "metis/report/run_directory.h"
+#include "metis/sim/builtin_workload.h"
+#include "metis/sim/invariants.h"
+#include "metis/sim/simulator.h"
+#include "metis/sim/work_journal.h"
+
+namespace metis::apps {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr const char* kWorkFile = "work.bin";
+constexpr const char* kPartitionFile = "partition.json";
+
+// What is learned, and what its models' files say of themselves.
+struct Task {
+  std::unique_ptr<sim::Workload> workload;
+  store::ModelFacts facts;
+};
+
+Result<Task> MakeTask(const RunOptions& options, const config::Config& config) {
+  if (config.source.dataset == data::kBuiltinData) {
+    auto made = sim::BuiltinWorkload::Create(
+        config.simulation.builtin, config.data, config.training,
+        config.federation.membership.learners,
+        federation::NeedsValidationSet(config.federation.policy), config.simulation.seed);
+    if (!made) return made.error();
+    return Task{*std::move(made), {{"dataset", config.source.dataset}}};
+  }
+  Result<std::unique_ptr<TorchWorkload>> made =
+      TorchWorkload::Create(config, options.data_directory);
+  if (!made) return made.error();
+  store::ModelFacts facts = FactsOf((*made)->architecture().settings(), std::nullopt);
+  facts["dataset"] = config.source.dataset;
+  return Task{*std::move(made), std::move(facts)};
+}
+
+// Real networks are large and their updates many: their models are kept only when asked for.
+report::Record RecordOf(const RunOptions& options, const config::Config& config) {
+  const bool builtin = config.source.dataset == data::kBuiltinData;
+  const bool light = options.record == "light" || (options.record == "auto" && !builtin);
+  return light ? report::Record::kLight : report::Record::kReplayable;
+}
+
+// Who holds what, for the record: partition.json.
+std::string PartitionJson(const Task& task, const config::Config& config,
+                          const sim::Simulator& simulator) {
+  report::Json json;
+  json["dataset"] = config.source.dataset;
+  auto architecture = task.facts.find("architecture");
+  json["model"] = architecture == task.facts.end() ? "softmax" : architecture->second;
+  json["classes"] = task.workload->class_counts(LearnerId(0)).size();
+  json["learners"] = report::Json::array();
+  for (uint32_t k = 0; k < task.workload->learners(); ++k) {
+    report::Json learner{{"learner", k},
+                         {"group", simulator.group(LearnerId(k)).name},
+                         {"class_counts", task.workload->class_counts(LearnerId(k))},
+                         {"faulty", nullptr}};
+    for (const data::FaultyLabels& faulty : config.source.faulty) {
+      if (faulty.learner != k) continue;
+      const std::string text = data::FormatFaultyList({faulty});
+      learner["faulty"] = text.substr(text.find(':') + 1);
+    }
+    json["learners"].push_back(std::move(learner));
+  }
+  return json.dump() + "\n";
+}
+
+// --- What a run keeps of its work
+
+// How a run was begun, as far as its configuration does not say: the journal's identity.
+std::string IdentityOf(const RunOptions& options, const std::string& config_toml,
+                       const ModelPtr& initial) {
+  return report::Json{{"metis", Version()},
+                      {"config", Hex(Fingerprint(config_toml))},
+                      {"initial", Hex(initial->Fingerprint())},
+                      {"record", options.record},
+                      {"faults", options.faults}}
+      .dump();
+}
+
+std::string StartAnew(const std::string& directory) {
+  return Text("start the run anew with metis simulate ", directory, "/config.toml --out ",
+              directory, " --force");
+}
+
+// Whether what an epoch comes to depends on the model received and its keys alone; otherwise work
+// cannot be found again by them.
+bool WorkCanBeKept(const learner::TrainingSettings& training) {
+  return !training.keep_momentum && training.share_statistics;
+}
+
+// Refuses a record that will not fit; gives up keeping work that will not.
+Result<void> CheckSpace(const config::Config& config, const sim::Workload& workload,
+                        const std::string& directory, report::Record record, bool& keep_work) {
+  const std::optional<uint64_t> updates = ForecastUpdates(config, workload);
+  const std::optional<uint64_t> space = FreeSpace(directory);
+  if (!updates || !space) return {};
+  const uint64_t models = *updates * workload.initial()->bytes().size();
+  const std::string about =
+      Text("about ", *updates, " updates of ", FormatBytes(workload.initial()->bytes().size()));
+  const bool replayable = record == report::Record::kReplayable;
+  if (replayable && models > *space) {
+    return Invalid(Text(directory, " has ", FormatBytes(*space),
+                        " of space, a replayable record of ", about, " needs ", FormatBytes(models),
+                        ": choose --record light, or another --out"));
+  }
+  constexpr uint64_t kWorthSaying = 500'000'000;
+  if (replayable && models > kWorthSaying) {
+    std::cerr << "metis: " << about << ": the record will take " << FormatBytes(models) << "\n";
+  }
+  if (keep_work && (replayable ? 2 : 1) * models > *space) {
+    keep_work = false;
+    std::cerr << "metis: " << directory << " has " << FormatBytes(*space) << " of space, " << about
+              << " need " << FormatBytes(models)
+              << ": the work is not kept, an interrupted run cannot be resumed\n";
+  }
+  return {};
+}
+
+// --- Progress
+
+// How far the run is, by whichever criterion is nearest to its end.
+double PartDone(const federation::StopSettings& stop, const sim::Simulator& simulator) {
+  const federation::Statistics& counts = simulator.controller().statistics();
+  double part = 0;
+  if (stop.duration) part = simulator.now().seconds() / stop.duration->seconds();
+  if (stop.rounds) {
+    part = std::max(part, static_cast<double>(counts.commits) / static_cast<double>(*stop.rounds));
+  }
+  if (stop.requests) {
+    part =
+        std::max(part, static_cast<double>(counts.requests) / static_cast<double>(*stop.requests));
+  }
+  return part;
+}
+
+double SecondsSince(steady_clock::time_point start) {
+  return std::chrono::duration<double>(steady_clock::now() - start).count();
+}
+
+// What there is to say of a run under way. Time is counted from the first work that was not found
+// in the journal.
+class Account {
+ public:
+  std::string Details(double part, const sim::Simulator& simulator) {
+    const federation::Controller& controller = simulator.controller();
+    std::string text =
+        Text(Fixed(simulator.now().seconds(), 0), " s, version ", controller.version(),
+             ", accuracy ", Fixed(controller.tests().latest_accuracy(), 3), ", ",
+             controller.statistics().requests, " requests");
+    if (simulator.examples_trained() == 0) {
+      start_ = steady_clock::now();
+      part_at_start_ = part;
+      return text;
+    }
+    const double seconds = SecondsSince(start_);
+    if (seconds < 1 || part <= part_at_start_) return text;
+    const double rate = static_cast<double>(simulator.examples_trained()) / seconds;
+    const double left = seconds * (1 - part) / (part - part_at_start_);
+    return Text(text, ", ", Fixed(rate, 0), " images/s, ", FormatTime(left), " left");
+  }
+
+ private:
+  steady_clock::time_point start_ = steady_clock::now();
+  double part_at_start_ = 0;
+};
+
+// Until the run ends by its stop criteria, or by Ctrl-C.
+void RunWithProgress(const federation::StopSettings& stop, const std::string& label,
+                     sim::Simulator& simulator, const std::atomic<bool>& interrupted) {
+  Progress progress(label);
+  Account account;
+  // A little more time lets the last timer fire.
+  const Duration limit = stop.duration.value_or(Duration::Forever());
+  simulator.Run(Instant() + limit + Duration::Hours(1), [&](Instant) {
+    const double part = PartDone(stop, simulator);
+    progress.Update(part, [&] { return account.Details(part, simulator); });
+    return !interrupted;
+  });
+}
+
+// --- The run
+
+// A run that can start: its directory is made.
+struct Begun {
+  Task task;
+  std::unique_ptr<report::RunWriter> writer;
+  std::unique_ptr<sim::WorkJournal> journal;  // null: no work is kept
+};
+
+// With the journal of an earlier start, or null.
+Result<Begun> Begin(const RunOptions& options, const config::Config& config,
+                    const std::string& directory, std::unique_ptr<sim::WorkJournal> journal) {
+  Result<Task> task = MakeTask(options, config);
+  if (!task) return task.error();
+  const ModelPtr initial = task->workload->initial();
+  const report::Record record = RecordOf(options, config);
+  const std::string config_toml = config::FormatConfig(config);
+  const std::string identity = IdentityOf(options, config_toml, initial);
+  const std::string work_path = Text(directory, "/", kWorkFile);
+  if (journal && journal->identity() != identity) {
+    return Invalid(Text(work_path, " is work of another program version or configuration (",
+                        journal->identity(), ", not ", identity, "): ", StartAnew(directory)));
+  }
+  bool keep_work = options.keep_work && WorkCanBeKept(config.training);
+  if (!journal) {
+    Result<void> fits = CheckSpace(config, *task->workload, directory, record, keep_work);
+    if (!fits) return fits.error();
+  }
+  Result<std::unique_ptr<report::RunWriter>> writer = report::RunWriter::Create(
+      directory, config_toml, initial, options.replace || journal, record);
+  if (!writer) return writer.error();
+  if (!journal && keep_work) {
+    Result<std::unique_ptr<sim::WorkJournal>> made = sim::WorkJournal::Create(work_path, identity);
+    if (!made) return made.error();
+    journal = *std::move(made);
+  }
+  return Begun{*std::move(task), *std::move(writer), std::move(journal)};
+}
+
+// Writes what the run came to.
+Result<report::Json> Conclude(const RunOptions& options, const config::Config& config,
+                              const std::string& directory, const sim::Simulator& simulator,
+                              const KeptModels& kept, Begun& begun) {
+  const federation::Controller& controller = simulator.controller();
+  const report::RunFacts facts{.program_version = std::string(Version()),
+                               .policy = std::string(federation::NameOf(config.federation.policy)),
+                               .seed = config.simulation.seed,
+                               .length = simulator.now() - Instant(),
+                               .bytes_sent = simulator.bytes_sent(),
+                               .complete = controller.phase() == federation::Phase::kFinished,
+                               .faults = options.faults};
+  store::ModelFacts model_facts = begun.task.facts;
+  model_facts["policy"] = facts.policy;
+  model_facts["seed"] = Text(facts.seed);
+  Result<void> finished =
+      kept.Write(directory, model_facts, controller.community(), controller.version());
+  if (finished) finished = begun.writer->Finish(facts, controller);
+  if (!finished) return finished.error();
+  return report::FormatSummary(facts, controller, begun.writer->summary());
+}
+
+Result<RunOutcome> Conduct(const RunOptions& options, const config::Config& config,
+                           const std::string& directory, const std::atomic<bool>& interrupted,
+                           Begun& begun) {
+  const auto start = steady_clock::now();
+  const sim::Workload& workload = *begun.task.workload;
+  const uint64_t seed = config.simulation.seed;
+  sim::FaultRates faults;
+  if (options.faults) faults = sim::DrawFaultRates(seed);
+  sim::Simulator simulator({.federation = config.federation,
+                            .simulation = config.simulation,
+                            .workload = workload,
+                            .faults = faults,
+                            .equal_sizes = data::AsksEqualSizes(config.data),
+                            .threads = options.threads,
+                            .journal = begun.journal.get()});
+  Result<void> wrote = report::WriteRunFile(std::filesystem::path(directory) / kPartitionFile,
+                                            PartitionJson(begun.task, config, simulator));
+  if (!wrote) return wrote.error();
+  KeptModels kept(*begun.writer);
+  simulator.SetRecorder(&kept);
+  sim::Invariants invariants(config.federation, workload.initial(), workload.pool());
+  if (options.faults) simulator.SetInvariants(&invariants);
+  RunWithProgress(config.federation.stop, std::string(federation::NameOf(config.federation.policy)),
+                  simulator, interrupted);
+  if (simulator.failure()) {
+    return simulator.failure()->In(Text("after ", simulator.now() - Instant()));
+  }
+  if (invariants.violation()) {
+    return Invalid(Text("a law was broken ", *invariants.violation(), " (seed ", seed,
+                        "; the record is in ", directory, ")"));
+  }
+  Result<report::Json> summary = Conclude(options, config, directory, simulator, kept, begun);
+  if (!summary) return summary.error();
+  return RunOutcome{*std::move(summary), simulator.examples_trained(), SecondsSince(start), false};
+}
+
+Result<RunOutcome> Run(const RunOptions& options, const config::Config& config,
+                       const std::string& directory, std::unique_ptr<sim::WorkJournal> journal,
+                       const std::atomic<bool>& interrupted) {
+  Result<Begun> begun = Begin(options, config, directory, std::move(journal));
+  if (!begun) return begun.error();
+  Result<RunOutcome> outcome = Conduct(options, config, directory, interrupted, *begun);
+  if (!outcome || begun->journal == nullptr) return outcome;
+  if (begun->journal->failure()) {
+    std::cerr << "metis: not all work was kept: " << begun->journal->failure()->message << "\n";
+  }
+  outcome->resumable = !outcome->summary.value("complete", false);
+  begun->journal.reset();
+  std::error_code absent;
+  if (!outcome->resumable) std::filesystem::remove(Text(directory, "/", kWorkFile), absent);
+  return outcome;
+}
+
+}  // namespace
+
+Result<RunOutcome> RunSimulation(const RunOptions& options, const config::Config& config,
+                                 const std::string& directory,
+                                 const std::atomic<bool>& interrupted) {
+  return Run(options, config, directory, nullptr, interrupted);
+}
+
+Result<RunOutcome> ResumeSimulation(const RunOptions& options, const std::string& directory,
+                                    const std::atomic<bool>& interrupted) {
+  Result<std::unique_ptr<report::RunReader>> reader = report::RunReader::Open(directory);
+  if (!reader) return reader.error();
+  const report::Json summary = (*reader)->summary();
+  if (summary.is_object() && summary.value("complete", false)) return RunOutcome{summary, 0, 0};
+  Result<std::unique_ptr<sim::WorkJournal>> journal =
+      sim::WorkJournal::Open(Text(directory, "/", kWorkFile));
+  if (!journal) {
+    return Invalid(Text(directory, " keeps no work to go on with (", journal.error().message,
+                        "): ", StartAnew(directory)));
+  }
+  const std::string source = Text(directory, "/", report::kConfigFile);
+  Result<config::Config> config = config::ParseConfig((*reader)->config_toml(), source);
+  if (!config) return config.error();
+  if (Result<void> read = data::ReadTable(config->data); !read) return read.error();
+  RunOptions its = options;
+  const report::Json begun = report::Json::parse((*journal)->identity(), nullptr, false);
+  if (begun.is_object()) {
+    its.record = begun.value("record", "auto");
+    its.faults = begun.value("faults", false);
+  }
+  reader->reset();
+  return Run(its, *config, directory, *std::move(journal), interrupted);
+}
+
+}  // namespace metis::apps

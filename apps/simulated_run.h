@@ -1,0 +1,44 @@
+// One federation in virtual time, from its configuration to a finished run directory: what `metis
+// simulate` does for each policy. A run keeps the work it does (sim/work_journal.h) until it is
+// complete, so that one that was interrupted or killed can go on.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "metis/config/config.h"
+#include "metis/core/result.h"
+#include "metis/report/json_archive.h"
+
+namespace metis::apps {
+
+struct RunOptions {
+  std::string data_directory;
+  uint32_t threads = 1;
+  std::string record = "auto";  // or "replayable", "light"
+  bool faults = false;          // injected as the seed says, every law checked
+  bool replace = false;         // a run that the directory holds
+  bool keep_work = true;        // until the run is complete
+};
+
+struct RunOutcome {
+  report::Json summary;
+  uint64_t examples = 0;  // trained by this process
+  double seconds = 0;     // that this took on the wall's clock
+  // Whether the run was interrupted and its work kept.
+  bool resumable = false;
+};
+
+// Shows progress on standard error. Ends early, with what was reached, once `interrupted` is true.
+Result<RunOutcome> RunSimulation(const RunOptions& options, const config::Config& config,
+                                 const std::string& directory,
+                                 const std::atomic<bool>& interrupted);
+
+// Goes on with a run that was interrupted or killed: the same bits as if it had not been. Of
+// `options` the directory of data and the threads count; the rest is the run's. One that is
+// complete stays as it is.
+Result<RunOutcome> ResumeSimulation(const RunOptions& options, const std::string& directory,
+                                    const std::atomic<bool>& interrupted);
+
+}  // namespace metis::apps
