@@ -62,7 +62,7 @@ std::string NameOf(const Scale& scale) {
 Amounts AmountsOf(const config::Config& config) {
   const federation::StopSettings& stop = config.federation.stop;
   Amounts amounts{.training_examples = config.source.examples,
-                  .test_examples = std::nullopt,
+                  .test_examples = config.source.test_examples,
                   .duration = stop.duration,
                   .rounds = stop.rounds,
                   .requests = stop.requests};

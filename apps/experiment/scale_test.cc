@@ -66,6 +66,11 @@ TEST(Scale, TakesOfWhatACellTakes) {
                    {.data = 0.5, .time = 0.5}),
               ElementsAre("data.examples=1001", "data.test_examples=5000", "stop.requests=4",
                           "test.every_commits=2"));
+  EXPECT_THAT(Keys("[data]\ndataset = \"own.npz\"\nexamples = 900\ntest_examples = 400\n"
+                   "[stop]\nrequests = 7\n",
+                   {.data = 0.5}),
+              ElementsAre("data.examples=450", "data.test_examples=200"))
+      << "a file of unknown size whose cell says how much of it is taken";
 }
 
 TEST(Scale, LeavesAtLeastAMiniBatch) {
