@@ -53,8 +53,6 @@ std::string PaperFigure(const std::optional<double>& figure) {
   return figure ? Fixed(*figure, 4) : "-";
 }
 
-std::string Percent(double part) { return Text(Fixed(100 * part, part < 0.01 ? 1 : 0), " %"); }
-
 // What has to be said about the figures, a line each.
 std::vector<std::string> Notes(const TableResult& result) {
   std::vector<std::string> notes;
@@ -77,10 +75,6 @@ std::vector<std::string> Notes(const TableResult& result) {
                          scaled.time ? Text(Fixed(scaled.time->seconds(), 1), " s")
                                      : Text(*scaled.rounds, " rounds"),
                          " here."));
-  }
-  if (result.scale.time != 1) {
-    notes.push_back(Text("Learners go through about ", Percent(result.scale.time),
-                         " of the local epochs of the full-scale run."));
   }
   if (std::optional<size_t> count = CommonCount(result)) {
     notes.push_back(*count == 1 ? "One seed: no spread can be told."

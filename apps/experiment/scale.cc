@@ -37,6 +37,18 @@ std::string Seconds(Duration duration) {
   return Text(Fixed(seconds, 2), " s");
 }
 
+// That a learner of the first group with an even share of the examples has time for.
+std::optional<uint64_t> LocalEpochs(const config::Config& config) {
+  const Amounts amounts = AmountsOf(config);
+  if (!amounts.duration || !amounts.training_examples) return std::nullopt;
+  const uint64_t learners = config.federation.membership.learners;
+  const uint64_t share = std::max<uint64_t>(1, *amounts.training_examples / learners);
+  const uint64_t batch = config.training.batch_size;
+  const auto batches = static_cast<int64_t>((share + batch - 1) / batch);
+  const Duration epoch = batches * config.simulation.groups[0].batch_time;
+  return static_cast<uint64_t>(amounts.duration->nanoseconds() / epoch.nanoseconds());
+}
+
 // "5 of 50 rounds", if they differ.
 void AddDifference(const std::optional<uint64_t>& full, const std::optional<uint64_t>& scaled,
                    std::string_view unit, std::vector<std::string>& out) {
@@ -122,7 +134,15 @@ std::string Differences(const config::Config& full, const config::Config& scaled
   }
   AddDifference(before.rounds, after.rounds, "rounds", differences);
   AddDifference(before.requests, after.requests, "update requests", differences);
-  return Join(differences);
+  std::optional<uint64_t> epochs = LocalEpochs(full);
+  std::optional<uint64_t> fewer = LocalEpochs(scaled);
+  std::string text = Join(differences);
+  if (epochs && fewer && *epochs != *fewer) {
+    text += Text("; a ", full.simulation.groups[0].name,
+                 " learner with an even share of the examples has time for ", WithCommas(*fewer),
+                 " of ", WithCommas(*epochs), " local epochs");
+  }
+  return text;
 }
 
 Measure Scaled(const Measure& measure, const Scale& scale) {

@@ -42,8 +42,10 @@ Amounts AmountsOf(const config::Config& config);
 // size is not known without reading it.
 Result<std::vector<config::Assignment>> ScaledKeys(const config::Config& full, const Scale& scale);
 
-// "5,000 of 50,000 training examples, 1,000 of 10,000 test examples, 140 s of 14,000 s"; empty if
-// nothing differs.
+// "5,000 of 50,000 training examples, 1,000 of 10,000 test examples, 140 s of 14,000 s; a fast
+// learner with an even share of the examples has time for 112 of 1,120 local epochs"; empty if
+// nothing differs. Local epochs tell what a scale leaves of the learning: they also say where an
+// epoch of few examples is no longer made of whole mini-batches.
 std::string Differences(const config::Config& full, const config::Config& scaled);
 
 // The moment of the measure in a run of that scale.

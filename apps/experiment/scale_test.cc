@@ -97,7 +97,10 @@ TEST(Scale, SaysWhatDiffers) {
       "[stop]\nduration = \"140s\"\n[builtin]\ntraining_examples = 600\ntest_examples = 100\n");
   EXPECT_EQ(Differences(full, full), "");
   EXPECT_EQ(Differences(full, scaled),
-            "600 of 6,000 training examples, 100 of 1,000 test examples, 140 s of 14,000 s");
+            "600 of 6,000 training examples, 100 of 1,000 test examples, 140 s of 14,000 s; "
+            "a fast learner with an even share of the examples has time for 1,400 of 23,333 "
+            "local epochs")
+      << "60 examples are a whole batch of 100 ms, 600 are six";
 }
 
 TEST(Scale, MovesTheMomentOfAMeasure) {

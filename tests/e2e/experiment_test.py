@@ -128,7 +128,7 @@ class ExperimentTest(unittest.TestCase):
         run = self.run_table("--scale", "0.5", "--time", "0.5", "--rows", "uniform",
                              "--columns", "async-dvw")
         self.assertIn("Not at full scale: 1,000 of 2,000 training examples, "
-                      "500 of 1,000 test examples, 10 s of 40 s.", run.stdout)
+                      "500 of 1,000 test examples, 10 s of 40 s; a fast learner", run.stdout)
         run = self.directory("uniform-iid", "async-dvw", scale="scale-0.5-time-0.5")
         self.assertAlmostEqual(json.loads((run / "summary.json").read_text())["length_s"], 10,
                                delta=0.5)
