@@ -13,12 +13,6 @@
 namespace metis::apps {
 namespace {
 
-std::string Size(size_t bytes) {
-  const auto kilobytes = static_cast<double>(bytes) / 1000;
-  return kilobytes < 1000 ? Text(Fixed(kilobytes, 0), " kB")
-                          : Text(Fixed(kilobytes / 1000, 1), " MB");
-}
-
 std::string Counted(size_t count, std::string_view what) {
   return Text(count, " ", what, count == 1 ? "" : "s");
 }
@@ -36,7 +30,7 @@ int Report(const RunArguments& arguments, const std::string& title, std::string 
     return Complain(written.error().message);
   }
   std::cout << Counted(figures->runs(), "run") << " in " << Counted(figures->groups.size(), "group")
-            << ", " << Size(page->size()) << "; open it in a browser:\n"
+            << ", " << FormatBytes(page->size()) << "; open it in a browser:\n"
             << out << "\n";
   return Finish();
 }
