@@ -1,0 +1,114 @@
+// The data of a report as `metis report` writes it into the page, and questions that several parts ask of it.
+
+export interface Tests {
+  t_s: number[];
+  requests: number[];
+  accuracy: number[];
+  loss: (number | null)[];
+  class_accuracy: (number | null)[][]; // recall of each class; null: the class has no test example
+}
+
+export interface Learner {
+  learner: number;
+  name: string;
+  group: string; // of devices
+  training_examples: number;
+  validation_examples: number;
+  class_counts: number[] | null;
+  faulty: string | null;
+  updates: number;
+  epochs: number;
+  median_staleness: number | null;
+}
+
+export interface Updates {
+  t_s: number[];
+  learner: number[];
+  contribution: number[];
+  staleness: number[];
+  epochs: number[];
+  reason: string[];
+}
+
+export interface Cycle {
+  end_s: number;
+  losses: number[];
+  failures: number;
+  reason: string;
+  staleness: number;
+}
+
+export interface LearnerCycles {
+  learner: number;
+  group: string;
+  cycles: Cycle[];
+}
+
+export interface Staleness {
+  group: string;
+  values: number[];
+  median: number | null;
+  mean: number | null;
+  deviation: number | null;
+}
+
+export interface Run {
+  directory: string;
+  seed: number;
+  complete: boolean;
+  stopped_by: string | null;
+  length_s: number;
+  requests: number;
+  rejected: number;
+  models_exchanged: number;
+  models_for_evaluation: number;
+  bytes_sent: number | null;
+  final_accuracy: number | null;
+  best_accuracy: number | null;
+  time_to_accuracy_s: (number | null)[];
+  requests_to_accuracy: (number | null)[];
+  tests: Tests;
+  learners: Learner[];
+  updates: Updates;
+  cycles: LearnerCycles[];
+  staleness: Staleness[];
+}
+
+// Runs that differ only in their seed.
+export interface Group {
+  label: string; // unique
+  policy: string;
+  settings: Record<string, string>;
+  runs: Run[];
+}
+
+export interface Report {
+  title: string;
+  program: string;
+  target_accuracies: number[];
+  groups: Group[];
+}
+
+export function readReport(text: string): Report {
+  const report = JSON.parse(text) as Report;
+  if (!Array.isArray(report.groups) || report.groups.length === 0) throw new Error("no groups of runs");
+  return report;
+}
+
+// The runs that means are taken over: an interrupted one would cut short what the others have measured.
+export function comparedRuns(group: Group): Run[] {
+  const complete = group.runs.filter((run) => run.complete);
+  return complete.length > 0 ? complete : group.runs;
+}
+
+// Groups of devices in the order of their first learner, over all runs: the same place, the same colour.
+export function deviceGroups(report: Report): string[] {
+  const names = new Set<string>();
+  for (const group of report.groups)
+    for (const run of group.runs) for (const learner of run.learners) names.add(learner.group);
+  return [...names];
+}
+
+export function isNumber(value: unknown): value is number {
+  return typeof value === "number" && Number.isFinite(value);
+}

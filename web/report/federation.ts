@@ -1,0 +1,112 @@
+// What the federation cost: update requests and models exchanged, side by side for each group.
+
+import { FONT, PLOT, countLabel, tooltip, tooltipHtml, xAxis, yAxis } from "../shared/axes";
+import type { ChartOption } from "../shared/echarts";
+import type { CsvTable, FigureSpec, View } from "../shared/figure";
+import { count } from "../shared/format";
+import { deviation, mean } from "../shared/statistics";
+import { comparedRuns, type Report, type Run } from "./data";
+
+interface Amount {
+  name: string;
+  column: string;
+  of: (run: Run) => number;
+  axis: 0 | 1;
+}
+
+const AMOUNTS: Amount[] = [
+  { name: "update requests (left)", column: "requests", of: (run) => run.requests, axis: 0 },
+  { name: "models exchanged (right)", column: "models_exchanged", of: (run) => run.models_exchanged, axis: 1 },
+  {
+    name: "models for evaluation (right)",
+    column: "models_for_evaluation",
+    of: (run) => run.models_for_evaluation,
+    axis: 1,
+  },
+];
+
+const averages = (report: Report, amount: Amount) =>
+  report.groups.map((group) => mean(comparedRuns(group).map(amount.of)));
+
+function option(report: Report, view: View): ChartOption {
+  const labels = report.groups.map((group) => group.label);
+  const slot = (view.width - 2 * PLOT.left) / labels.length;
+  const longest = Math.max(...labels.map((label) => label.length));
+  const upright = longest * 6.6 < slot;
+  const grid = { ...PLOT, right: PLOT.left, bottom: upright ? 32 : Math.min(150, 24 + longest * 6) };
+  return {
+    grid,
+    xAxis: xAxis(view.theme, "", {
+      type: "category",
+      data: labels,
+      axisLabel: {
+        color: view.theme.ink,
+        fontSize: 12,
+        fontFamily: FONT,
+        interval: 0,
+        rotate: upright ? 0 : slot > 34 ? 35 : 65,
+        width: upright ? slot : 150,
+        overflow: "truncate",
+      },
+    }),
+    yAxis: [
+      yAxis(view.theme, "requests", { axisLabel: countLabel(view.theme) }),
+      yAxis(view.theme, "models", {
+        position: "right",
+        alignTicks: true,
+        axisLabel: countLabel(view.theme),
+        splitLine: { show: false },
+      }),
+    ],
+    tooltip: tooltip(view.theme, {
+      axisPointer: { type: "shadow", shadowStyle: { color: view.theme.muted, opacity: 0.1 } },
+      formatter: (points: { dataIndex: number }[]) => tip(report, points[0].dataIndex, view),
+    }),
+    series: AMOUNTS.map((amount, i) => ({
+      type: "bar",
+      name: amount.name,
+      yAxisIndex: amount.axis,
+      barMaxWidth: 34,
+      barGap: "8%",
+      itemStyle: { color: view.theme.amounts[i], borderRadius: [2, 2, 0, 0] },
+      emphasis: { disabled: true },
+      data: averages(report, amount),
+    })).filter((series) => view.shows(series.name)),
+  };
+}
+
+function tip(report: Report, index: number, view: View): string {
+  const group = report.groups[index];
+  const rows = AMOUNTS.map((amount, i) => {
+    const values = comparedRuns(group).map(amount.of);
+    const spread = values.length > 1 ? ` ± ${count(deviation(values))}` : "";
+    const label = amount.name.replace(/ \(.*\)/, "");
+    return { colour: view.theme.amounts[i], label, value: count(mean(values)) + spread };
+  });
+  return tooltipHtml(group.label, rows);
+}
+
+function csv(report: Report): CsvTable {
+  const rows = report.groups.map((group, i) => [
+    group.label,
+    comparedRuns(group).length,
+    ...AMOUNTS.map((amount) => averages(report, amount)[i]),
+  ]);
+  return { columns: ["group", "seeds", ...AMOUNTS.map((amount) => amount.column)], rows };
+}
+
+export function federation(report: Report): FigureSpec {
+  const several = report.groups.some((group) => comparedRuns(group).length > 1);
+  return {
+    id: "federation",
+    title: "What the federation cost in requests and models",
+    note:
+      "Update requests committed, models sent in all (two for each request, plus those for evaluation), and " +
+      `models sent to evaluators${several ? "; means over seeds" : ""}. Requests and models have scales of their own.`,
+    height: (view) => (view.width < 560 ? 340 : 380) + (report.groups.length > 8 ? 80 : 0),
+    legend: ({ theme }) =>
+      AMOUNTS.map((amount, i) => ({ name: amount.name, colour: theme.amounts[i], mark: "box" as const })),
+    option: (view) => option(report, view),
+    csv: () => csv(report),
+  };
+}
