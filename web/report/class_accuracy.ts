@@ -13,7 +13,7 @@ const MOST_CELLS = 6000; // more would not be seen, and would make the page slow
 
 interface CellAt {
   test: number;
-  next: number; // the cell reaches to this test
+  end_s: number; // the cell reaches to the next one
   klass: number;
   accuracy: number;
 }
@@ -25,14 +25,16 @@ function classCount(tests: Tests): number {
   return Math.max(0, ...tests.class_accuracy.map((row) => row.length));
 }
 
-// Every test of the run, or every n-th where they are too many.
+// Every test of the run, or every n-th where they are too many. The last cell is as wide as they are on average.
 function cells(tests: Tests): CellAt[] {
   const n = tests.t_s.length;
+  const last = tests.t_s[n - 1];
+  const end = last + (last - tests.t_s[0]) / (n - 1);
   const stride = Math.max(1, Math.ceil((n * classCount(tests)) / MOST_CELLS));
   const result: CellAt[] = [];
   for (let test = 0; test < n; test += stride)
     tests.class_accuracy[test].forEach((accuracy, klass) => {
-      if (isNumber(accuracy)) result.push({ test, next: Math.min(test + stride, n - 1), klass, accuracy });
+      if (isNumber(accuracy)) result.push({ test, end_s: tests.t_s[test + stride] ?? end, klass, accuracy });
     });
   return result;
 }
@@ -42,14 +44,15 @@ type Api = { coord: (point: number[]) => number[]; size: (size: number[]) => num
 function option({ run }: ChosenRun, view: View): ChartOption {
   const { tests } = run;
   const classes = classCount(tests);
-  const last = tests.t_s[tests.t_s.length - 1];
-  const unit = timeUnit(last);
-  const shown = cells(tests).filter((cell) => view.shows(stepName(stepOf(cell.accuracy))) && cell.next > cell.test);
+  const all = cells(tests);
+  const end = Math.max(...all.map((cell) => cell.end_s));
+  const unit = timeUnit(end);
+  const shown = all.filter((cell) => view.shows(stepName(stepOf(cell.accuracy))));
   return {
     grid: PLOT,
     xAxis: xAxis(view.theme, `virtual time (${unit.name})`, {
       min: 0,
-      max: last / unit.seconds,
+      max: end / unit.seconds,
       axisLabel: { ...countLabel(view.theme), showMaxLabel: false },
     }),
     yAxis: yAxis(view.theme, "class (number)", {
@@ -67,10 +70,10 @@ function option({ run }: ChosenRun, view: View): ChartOption {
       {
         type: "custom",
         clip: true,
-        data: shown.map(({ test, next, klass, accuracy }) => [
+        data: shown.map(({ test, end_s, klass, accuracy }) => [
           tests.t_s[test] / unit.seconds,
           klass,
-          tests.t_s[next] / unit.seconds,
+          end_s / unit.seconds,
           stepOf(accuracy),
         ]),
         encode: { x: [0, 2], y: 1 },

@@ -52,7 +52,7 @@ function option(all: Line[], view: View): ChartOption {
   return {
     grid: PLOT,
     xAxis: xAxis(view.theme, name, { min: 0, max: whole.highestX / scale, axisLabel: axisLabel(view) }),
-    yAxis: yAxis(view.theme, "accuracy of the community model on the test set (%)", {
+    yAxis: yAxis(view.theme, "accuracy on the test set (%)", {
       min: whole.low,
       max: whole.high,
       axisLabel: percentLabel(view.theme),

@@ -168,7 +168,7 @@ function entries({ run }: ChosenRun, view: View): LegendEntry[] {
   const known = Object.keys(REASONS);
   const sorted = [...reasons].sort((a, b) => known.indexOf(a) - known.indexOf(b));
   return [
-    { name: LOSS, colour: view.theme.devices[0], mark: "line" },
+    { name: LOSS, colour: view.theme.muted, mark: "line" },
     ...sorted.map((reason): LegendEntry => {
       const { symbol, colour } = mark(reason, view.theme);
       return { name: reasonName(reason), colour, mark: symbol };

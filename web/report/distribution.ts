@@ -18,6 +18,7 @@ function option(distribution: Distribution, view: View): ChartOption {
     color: view.theme.muted,
     fontSize: 12,
     fontFamily: FONT,
+    lineHeight: 16,
     hideOverlap: true,
     formatter: (_: string, i: number) =>
       roomy ? `${learners[i].learner}\n${learners[i].group}` : String(learners[i].learner),

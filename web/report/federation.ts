@@ -25,6 +25,14 @@ const AMOUNTS: Amount[] = [
   },
 ];
 
+const LONGEST = 24; // characters of a label below the chart
+
+// Labels differ at their ends: what is left out is in the middle.
+function shortened(label: string): string {
+  if (label.length <= LONGEST) return label;
+  return `${label.slice(0, 10).trimEnd()} … ${label.slice(13 - LONGEST).trimStart()}`;
+}
+
 const averages = (report: Report, amount: Amount) =>
   report.groups.map((group) => mean(comparedRuns(group).map(amount.of)));
 
@@ -33,7 +41,9 @@ function option(report: Report, view: View): ChartOption {
   const slot = (view.width - 2 * PLOT.left) / labels.length;
   const longest = Math.max(...labels.map((label) => label.length));
   const upright = longest * 6.6 < slot;
-  const grid = { ...PLOT, right: PLOT.left, bottom: upright ? 32 : Math.min(150, 24 + longest * 6) };
+  const steep = slot <= 34;
+  const room = 7 * Math.min(LONGEST, longest) * Math.sin(((steep ? 65 : 35) * Math.PI) / 180);
+  const grid = { ...PLOT, right: PLOT.left, bottom: upright ? 32 : 20 + room };
   return {
     grid,
     xAxis: xAxis(view.theme, "", {
@@ -44,9 +54,8 @@ function option(report: Report, view: View): ChartOption {
         fontSize: 12,
         fontFamily: FONT,
         interval: 0,
-        rotate: upright ? 0 : slot > 34 ? 35 : 65,
-        width: upright ? slot : 150,
-        overflow: "truncate",
+        rotate: upright ? 0 : steep ? 65 : 35,
+        formatter: upright ? undefined : shortened,
       },
     }),
     yAxis: [

@@ -3,7 +3,9 @@
 import { type CsvTable, csvText, download } from "../shared/csv";
 import { h } from "../shared/dom";
 import { count, duration, percent, SPACE, trim } from "../shared/format";
+import { swatch } from "../shared/legend";
 import { deviation, mean } from "../shared/statistics";
+import { seriesVariable } from "../shared/theme";
 import { comparedRuns, type Group, isNumber, type Report, type Run } from "./data";
 
 type Format = (value: number) => string;
@@ -49,7 +51,7 @@ function columns(report: Report): Column[] {
 }
 
 function row(group: Group, index: number, shown: Column[]): HTMLElement {
-  const swatch = h("i", { class: `swatch series-${(index % 7) + 1}` });
+  const line = swatch({ name: group.label, mark: "line", ...seriesVariable(index) });
   const cells = shown.map((column) => {
     const values = comparedRuns(group).map(column.of);
     return h("td", { "data-column": column.name }, ...summary(values, column.format, column.spread));
@@ -58,7 +60,7 @@ function row(group: Group, index: number, shown: Column[]): HTMLElement {
   const left = group.runs.length - runs;
   const rest = left > 0 ? h("small", {}, `and ${left} incomplete`) : null;
   const seeds = h("td", { "data-column": "seeds" }, String(runs), " ", rest);
-  return h("tr", { "data-group": group.label }, h("th", { scope: "row" }, swatch, group.label), seeds, ...cells);
+  return h("tr", { "data-group": group.label }, h("th", { scope: "row" }, line, group.label), seeds, ...cells);
 }
 
 function csv(report: Report, shown: Column[]): CsvTable {

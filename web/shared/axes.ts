@@ -45,6 +45,7 @@ export function yAxis(theme: Theme, name: string, extra: Extra = {}): Extra {
       color: theme.muted,
       fontSize: 12,
       fontFamily: FONT,
+      lineHeight: 15,
       align: right ? "right" : "left",
       padding: right ? [0, -offset, 0, 0] : [0, 0, 0, -offset],
     },

@@ -19,7 +19,7 @@ const MARKS = {
   diamond: "M9 1l6 6l-6 6l-6 -6z",
 };
 
-function swatch(entry: LegendEntry): SVGSVGElement {
+export function swatch(entry: LegendEntry): SVGSVGElement {
   const space = "http://www.w3.org/2000/svg";
   const svg = document.createElementNS(space, "svg");
   svg.setAttribute("viewBox", "0 0 18 14");
@@ -27,12 +27,12 @@ function swatch(entry: LegendEntry): SVGSVGElement {
   const path = document.createElementNS(space, "path");
   if (entry.mark === "line") {
     path.setAttribute("d", "M0 7h18");
-    path.setAttribute("stroke", entry.colour);
+    path.style.stroke = entry.colour;
     path.setAttribute("stroke-width", "2.5");
     path.setAttribute("stroke-dasharray", DASHES[entry.dash ?? "solid"]);
   } else {
     path.setAttribute("d", MARKS[entry.mark]);
-    path.setAttribute("fill", entry.colour);
+    path.style.fill = entry.colour;
   }
   svg.append(path);
   return svg;

@@ -33,7 +33,7 @@ export function readTheme(): Theme {
     surface: one("surface"),
     raised: one("raised"),
     alarm: one("alarm"),
-    series: many("series", 7),
+    series: many("series", SERIES),
     devices: many("device", 5),
     amounts: many("amount", 3),
   };
@@ -45,10 +45,16 @@ export interface Stroke {
   dash: "solid" | "dashed" | "dotted";
 }
 
+const SERIES = 7;
+const DASHES = ["solid", "dashed", "dotted"] as const;
+
 export function seriesStroke(theme: Theme, index: number): Stroke {
-  const colours = theme.series.length;
-  const dashes = ["solid", "dashed", "dotted"] as const;
-  return { colour: theme.series[index % colours], dash: dashes[Math.floor(index / colours) % 3] };
+  return { colour: theme.series[index % SERIES], dash: DASHES[Math.floor(index / SERIES) % 3] };
+}
+
+// For elements of the page, which follow a change of the theme by themselves.
+export function seriesVariable(index: number): Stroke {
+  return { colour: `var(--series-${(index % SERIES) + 1})`, dash: DASHES[Math.floor(index / SERIES) % 3] };
 }
 
 // Colours of an ordered scale (viridis, without its darkest and lightest ends), 0 <= share <= 1.
