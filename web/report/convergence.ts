@@ -6,7 +6,7 @@ import type { CsvTable, FigureSpec, View } from "../shared/figure";
 import { count, duration, percent, timeUnit } from "../shared/format";
 import { type Band, band, valueAt } from "../shared/statistics";
 import { seriesStroke } from "../shared/theme";
-import { comparedRuns, type Report } from "./data";
+import { curveRuns, isCentralised, type Report } from "./data";
 import type { Distribution } from "./distributions";
 import { drawInset } from "./inset";
 
@@ -19,7 +19,8 @@ interface Line {
 
 function lines(report: Report, axis: string): Line[] {
   return report.groups.map((group, index) => {
-    const runs = comparedRuns(group).filter((run) => run.tests.t_s.length > 0);
+    const without = axis === "requests" && isCentralised(group);
+    const runs = without ? [] : curveRuns(group).filter((run) => run.tests.t_s.length > 0);
     const curves = runs.map((run) => ({
       x: axis === "time" ? run.tests.t_s : run.tests.requests,
       y: run.tests.accuracy,

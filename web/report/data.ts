@@ -95,10 +95,15 @@ export function readReport(text: string): Report {
   return report;
 }
 
-// The runs that means are taken over: an interrupted one would cut short what the others have measured.
-export function comparedRuns(group: Group): Run[] {
+// The runs that curves are averaged over: an interrupted one would cut short what the others have measured.
+export function curveRuns(group: Group): Run[] {
   const complete = group.runs.filter((run) => run.complete);
   return complete.length > 0 ? complete : group.runs;
+}
+
+// One model trained on all data by `metis train`: no learners, no requests, and times of the machine.
+export function isCentralised(group: Group): boolean {
+  return group.policy === "centralised";
 }
 
 // Groups of devices in the order of their first learner, over all runs: the same place, the same colour.

@@ -5,7 +5,7 @@ import type { ChartOption } from "../shared/echarts";
 import type { CsvTable, FigureSpec, View } from "../shared/figure";
 import { count } from "../shared/format";
 import { deviation, mean } from "../shared/statistics";
-import { comparedRuns, type Report, type Run } from "./data";
+import { type Group, isCentralised, type Report, type Run } from "./data";
 
 interface Amount {
   name: string;
@@ -33,11 +33,10 @@ function shortened(label: string): string {
   return `${label.slice(0, 10).trimEnd()} … ${label.slice(13 - LONGEST).trimStart()}`;
 }
 
-const averages = (report: Report, amount: Amount) =>
-  report.groups.map((group) => mean(comparedRuns(group).map(amount.of)));
+const averages = (groups: Group[], amount: Amount) => groups.map((group) => mean(group.runs.map(amount.of)));
 
-function option(report: Report, view: View): ChartOption {
-  const labels = report.groups.map((group) => group.label);
+function option(groups: Group[], view: View): ChartOption {
+  const labels = groups.map((group) => group.label);
   const slot = (view.width - 2 * PLOT.left) / labels.length;
   const longest = Math.max(...labels.map((label) => label.length));
   const upright = longest * 6.6 < slot;
@@ -69,7 +68,7 @@ function option(report: Report, view: View): ChartOption {
     ],
     tooltip: tooltip(view.theme, {
       axisPointer: { type: "shadow", shadowStyle: { color: view.theme.muted, opacity: 0.1 } },
-      formatter: (points: { dataIndex: number }[]) => tip(report, points[0].dataIndex, view),
+      formatter: (points: { dataIndex: number }[]) => tip(groups, points[0].dataIndex, view),
     }),
     series: AMOUNTS.map((amount, i) => ({
       type: "bar",
@@ -79,15 +78,15 @@ function option(report: Report, view: View): ChartOption {
       barGap: "8%",
       itemStyle: { color: view.theme.amounts[i], borderRadius: [2, 2, 0, 0] },
       emphasis: { disabled: true },
-      data: averages(report, amount),
+      data: averages(groups, amount),
     })).filter((series) => view.shows(series.name)),
   };
 }
 
-function tip(report: Report, index: number, view: View): string {
-  const group = report.groups[index];
+function tip(groups: Group[], index: number, view: View): string {
+  const group = groups[index];
   const rows = AMOUNTS.map((amount, i) => {
-    const values = comparedRuns(group).map(amount.of);
+    const values = group.runs.map(amount.of);
     const spread = values.length > 1 ? ` ± ${count(deviation(values))}` : "";
     const label = amount.name.replace(/ \(.*\)/, "");
     return { colour: view.theme.amounts[i], label, value: count(mean(values)) + spread };
@@ -95,27 +94,29 @@ function tip(report: Report, index: number, view: View): string {
   return tooltipHtml(group.label, rows);
 }
 
-function csv(report: Report): CsvTable {
-  const rows = report.groups.map((group, i) => [
+function csv(groups: Group[]): CsvTable {
+  const rows = groups.map((group, i) => [
     group.label,
-    comparedRuns(group).length,
-    ...AMOUNTS.map((amount) => averages(report, amount)[i]),
+    group.runs.length,
+    ...AMOUNTS.map((amount) => averages(groups, amount)[i]),
   ]);
   return { columns: ["group", "seeds", ...AMOUNTS.map((amount) => amount.column)], rows };
 }
 
-export function federation(report: Report): FigureSpec {
-  const several = report.groups.some((group) => comparedRuns(group).length > 1);
+export function federation(report: Report): FigureSpec | null {
+  const groups = report.groups.filter((group) => !isCentralised(group));
+  if (groups.length === 0) return null;
+  const several = groups.some((group) => group.runs.length > 1);
   return {
     id: "federation",
     title: "What the federation cost in requests and models",
     note:
       "Update requests committed, models sent in all (two for each request, plus those for evaluation), and " +
       `models sent to evaluators${several ? "; means over seeds" : ""}. Requests and models have scales of their own.`,
-    height: (view) => (view.width < 560 ? 340 : 380) + (report.groups.length > 8 ? 80 : 0),
+    height: (view) => (view.width < 560 ? 340 : 380) + (groups.length > 8 ? 80 : 0),
     legend: ({ theme }) =>
       AMOUNTS.map((amount, i) => ({ name: amount.name, colour: theme.amounts[i], mark: "box" as const })),
-    option: (view) => option(report, view),
-    csv: () => csv(report),
+    option: (view) => option(groups, view),
+    csv: () => csv(groups),
   };
 }

@@ -57,7 +57,7 @@ function parts(report: Report): (FigureSpec | string)[] {
     cyclesFigure(report) ??
       "No learner recorded validation losses (only the adaptive trigger does): validation cycles are left out.",
     stalenessFigure(report) ?? "No update was committed: there is no staleness to show.",
-    federation(report),
+    federation(report) ?? "There is no federation among the runs: requests and models are left out.",
   ];
 }
 

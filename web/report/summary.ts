@@ -2,7 +2,7 @@
 
 import { h } from "../shared/dom";
 import { duration, list, plural } from "../shared/format";
-import type { Group, Report, Run } from "./data";
+import { type Group, isCentralised, type Report, type Run } from "./data";
 
 // "1990, 1991 and 1992", or their number where they are many.
 function seedsOf(runs: Run[]): string {
@@ -46,21 +46,32 @@ function dataOf(report: Report): string {
 }
 
 function sentence(report: Report): string {
-  const runs = report.groups.flatMap((group) => group.runs);
+  const all = report.groups.flatMap((group) => group.runs);
+  const federations = report.groups.filter((group) => !isCentralised(group));
+  const labels = report.groups.map((group) => group.label);
+  const what =
+    labels.length === 1
+      ? `${plural(all.length, "run")} of ${labels[0]}`
+      : `${labels.length} groups of runs are compared${labels.length <= 8 ? `: ${list(labels)}` : ""}`;
+  const federation = federations.length === 0 ? "" : federationSentence(federations.flatMap((group) => group.runs));
+  return `${what}${dataOf(report)}, with ${seedsOf(all)}.${federation}${machineTimes(report)}`;
+}
+
+function federationSentence(runs: Run[]): string {
   const lengths = runs.map((run) => run.length_s);
   const [shortest, longest] = [Math.min(...lengths), Math.max(...lengths)];
   const same = longest - shortest <= longest / 100;
   const time = same ? duration(longest) : `${duration(shortest)} to ${duration(longest)}`;
-  const labels = report.groups.map((group) => group.label);
-  const what =
-    labels.length === 1
-      ? `${plural(runs.length, "run")} of ${labels[0]}`
-      : `${labels.length} groups of runs are compared${labels.length <= 8 ? `: ${list(labels)}` : ""}`;
-  return (
-    `${what}${dataOf(report)}. Each federation has ${learnersOf(runs)} and ran for ${time} of virtual time` +
-    `, with ${seedsOf(runs)}.`
-  );
+  return ` Each federation has ${learnersOf(runs)} and ran for ${time} of virtual time.`;
 }
+
+function machineTimes(report: Report): string {
+  const labels = report.groups.filter(isCentralised).map((group) => group.label);
+  if (labels.length === 0) return "";
+  return ` One learner with all the data: ${list(labels)}; its times are those of the machine, not virtual.`;
+}
+
+const CUT = "Table and bars count them in; curves leave them out where their group has complete runs.";
 
 function incomplete(report: Report): HTMLElement | null {
   const cut = report.groups.flatMap((group) => group.runs.filter((run) => !run.complete));
@@ -70,7 +81,7 @@ function incomplete(report: Report): HTMLElement | null {
     cut.length === 1
       ? `This run is incomplete: ${names[0]}.`
       : `These runs are incomplete: ${names.join("; ")}.`;
-  return h("p", { class: "warning", role: "note" }, `${text} Means leave such runs out where a group has complete ones.`);
+  return h("p", { class: "warning", role: "note" }, `${text} ${CUT}`);
 }
 
 function settings(report: Report): HTMLElement {

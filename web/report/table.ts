@@ -6,7 +6,7 @@ import { count, duration, percent, SPACE, trim } from "../shared/format";
 import { swatch } from "../shared/legend";
 import { deviation, mean } from "../shared/statistics";
 import { seriesVariable } from "../shared/theme";
-import { comparedRuns, type Group, isNumber, type Report, type Run } from "./data";
+import { type Group, isNumber, type Report, type Run } from "./data";
 
 type Format = (value: number) => string;
 
@@ -53,13 +53,12 @@ function columns(report: Report): Column[] {
 function row(group: Group, index: number, shown: Column[]): HTMLElement {
   const line = swatch({ name: group.label, mark: "line", ...seriesVariable(index) });
   const cells = shown.map((column) => {
-    const values = comparedRuns(group).map(column.of);
+    const values = group.runs.map(column.of);
     return h("td", { "data-column": column.name }, ...summary(values, column.format, column.spread));
   });
-  const runs = comparedRuns(group).length;
-  const left = group.runs.length - runs;
-  const rest = left > 0 ? h("small", {}, `and ${left} incomplete`) : null;
-  const seeds = h("td", { "data-column": "seeds" }, String(runs), " ", rest);
+  const cut = group.runs.filter((run) => !run.complete).length;
+  const small = cut > 0 ? h("small", {}, `${cut} incomplete`) : null;
+  const seeds = h("td", { "data-column": "seeds" }, String(group.runs.length), " ", small);
   return h("tr", { "data-group": group.label }, h("th", { scope: "row" }, line, group.label), seeds, ...cells);
 }
 
@@ -77,7 +76,7 @@ function csv(report: Report, shown: Column[]): CsvTable {
 
 export function resultsTable(report: Report): HTMLElement {
   const shown = columns(report);
-  const several = report.groups.some((group) => comparedRuns(group).length > 1);
+  const several = report.groups.some((group) => group.runs.length > 1);
   const button = h("button", { type: "button", class: "csv", title: "download the runs of this table" }, "CSV");
   button.addEventListener("click", () => download("results.csv", csvText(csv(report, shown))));
   const heading = (text: string) => h("th", { scope: "col" }, text);
