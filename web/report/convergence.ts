@@ -137,8 +137,8 @@ export function convergence(report: Report, distribution: Distribution | null): 
   const seeds = Math.max(...axes.time.map((line) => line.seeds));
   const how =
     seeds > 1
-      ? "A line is the mean of a group's seeds at the tests of its first seed, as far as all of them ran; the " +
-        "band around it reaches from the lowest to the highest seed."
+      ? "A line is the mean of a group's seeds at the tests of the first one (the others interpolated between " +
+        "theirs), as far as all of them were tested; the band around it reaches from the lowest to the highest seed."
       : "One run a group: a line connects its tests.";
   const where = distribution === null ? "" : " The small chart shows the learners' examples by class.";
   return {
