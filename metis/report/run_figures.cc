@@ -84,23 +84,15 @@ class FiguresBuilder final : public drivers::Recorder {
     run.requests = updates_.size();
     run.updates = std::move(updates_);
     run.stopped_by = stopped_by_;
-    for (auto& [id, cycles] : cycles_) {
-      if (!FirstOfItsGroup(id)) continue;  // a lower number of its group joined later
-      run.cycles.push_back({id.value(), GroupOf(id), std::move(cycles)});
-    }
+    for (auto& [group, cycles] : cycles_) run.cycles.push_back(std::move(cycles));
+    std::sort(run.cycles.begin(), run.cycles.end(),
+              [](const LearnerCycles& a, const LearnerCycles& b) { return a.learner < b.learner; });
   }
 
  private:
   using Key = std::tuple<LearnerId, Incarnation, Sequence>;
   static Key KeyOf(const federation::UpdateId& id) {
     return {id.learner, id.incarnation, id.sequence};
-  }
-
-  const std::string& GroupOf(LearnerId id) const { return summary_.learners().at(id).group; }
-
-  bool FirstOfItsGroup(LearnerId id) const {
-    return std::none_of(joined_.begin(), joined_.lower_bound(id),
-                        [&](LearnerId lower) { return GroupOf(lower) == GroupOf(id); });
   }
 
   void Committed(Instant now, const federation::CommittedUpdate& update) {
@@ -111,11 +103,20 @@ class FiguresBuilder final : public drivers::Recorder {
     auto arrival = arrivals_.find(KeyOf(update.id));
     const Instant end = arrival == arrivals_.end() ? now : arrival->second;
     if (arrival != arrivals_.end()) arrivals_.erase(arrival);
-    if (cycle.losses.empty() || !FirstOfItsGroup(learner)) return;
-    std::vector<CycleFigures>& shown = cycles_[learner];
-    if (shown.size() == kShownCycles) return;
-    shown.push_back(
-        {end.seconds(), cycle.losses, cycle.failures, NameOf(cycle.reason), cycle.staleness});
+    if (cycle.losses.empty()) return;
+    Show(learner,
+         {end.seconds(), cycle.losses, cycle.failures, NameOf(cycle.reason), cycle.staleness});
+  }
+
+  // Of each group the lowest number is shown; when it comes later than others, it takes their
+  // place.
+  void Show(LearnerId learner, CycleFigures cycle) {
+    const std::string& group = summary_.learners().at(learner).group;
+    auto [shown, fresh] = cycles_.try_emplace(group, LearnerCycles{learner.value(), group, {}});
+    if (learner.value() > shown->second.learner) return;
+    if (learner.value() < shown->second.learner) shown->second = {learner.value(), group, {}};
+    std::vector<CycleFigures>& cycles = shown->second.cycles;
+    if (cycles.size() < kShownCycles) cycles.push_back(std::move(cycle));
   }
 
   SummaryBuilder summary_;
@@ -123,7 +124,7 @@ class FiguresBuilder final : public drivers::Recorder {
   std::vector<std::vector<std::optional<double>>> class_accuracy_;  // one a test
   std::map<Key, Instant> arrivals_;                                 // of updates in doubt
   std::vector<UpdateFigures> updates_;
-  std::map<LearnerId, std::vector<CycleFigures>> cycles_;
+  std::map<std::string, LearnerCycles> cycles_;  // by group
   std::optional<std::string> stopped_by_;
 };
 

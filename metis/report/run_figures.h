@@ -93,8 +93,8 @@ struct RunFigures {
   std::vector<TestFigures> tests = {};
   std::vector<LearnerFigures> learners = {};  // by number
   std::vector<UpdateFigures> updates = {};    // in the order of commits
-  // Of the first learner of each group, the first kShownCycles; empty where no losses were
-  // recorded.
+  // Of the first learner of each group that committed one, the first kShownCycles; empty where no
+  // losses were recorded.
   std::vector<LearnerCycles> cycles = {};
 
   std::optional<double> final_accuracy() const;

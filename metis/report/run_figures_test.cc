@@ -117,11 +117,11 @@ TEST_F(RunFiguresTest, StalenessIsThatOfTheFirstTwentyCyclesOfEachLearner) {
 TEST_F(RunFiguresTest, CyclesAreThoseOfTheFirstLearnerOfEachGroupAndEndWhenTheirUpdateArrives) {
   const Cycle cycle{.epochs = 2, .losses = "2.5,1.25,1.125", .reason = "C1", .staleness = 11};
   const Cycle other{.epochs = 1, .losses = "3,2", .reason = "C2", .staleness = 13};
-  Json run =
-      Data({Joined(2, "fast", 20), Joined(1, "slow", 40), Joined(0, "fast", 90),
-            Update(2, 0, 1, cycle), Update(3, 2, 1, other), Update(4, 1, 1, other),
-            Rejected(4, 1, 1, "late"), Update(5, 1, 2, other),
-            Committed(6, {Part(0, 1, 99, cycle), Part(1, 2, 98, other), Part(2, 1, 97, other)})});
+  Json run = Data(
+      {Joined(2, "fast", 20), Joined(1, "slow", 40), Joined(0, "fast", 90), Update(2, 0, 1, cycle),
+       Update(3, 2, 1, other), Update(4, 1, 1, other), Rejected(4, 1, 1, "late"),
+       Committed(4.5, {Part(2, 1, 97, other)}), Update(5, 1, 2, other),
+       Committed(6, {Part(0, 1, 99, cycle), Part(1, 2, 98, other), Part(2, 2, 97, other)})});
   EXPECT_EQ(run["cycles"], Json::parse(R"([
       {"learner": 0, "group": "fast", "cycles": [{"end_s": 2.0, "losses": [2.5, 1.25, 1.125],
        "failures": 3, "reason": "C1", "staleness": 11}]},
