@@ -14,7 +14,9 @@ const ADAPTIVE = "async-dvw-adaptive";
 const POLICIES = [ADAPTIVE, "sync-fedavg"]; // in the order of the directories, which is the groups'
 const SEEDS = [7, 8];
 const DEVICES = ["fast", "slow"];
-const PROGRAM = ["--duration", "300s", "--sizes", "powerlaw", "--classes", "noniid:3"];
+const FAULTY = 2;
+const TRIANGLE = "M0 -1L1 1L-1 1Z";
+const PROGRAM = ["--duration", "300s", "--sizes", "powerlaw", "--classes", "noniid:3", "--faulty", `${FAULTY}:labels=random`];
 
 let home, report, browser, opened, page;
 
@@ -183,9 +185,12 @@ test("the data distribution is drawn where the runs say how their data was dealt
   }
   const { learners } = JSON.parse(readFileSync(file, "utf8"));
   const held = learners.flatMap(({ class_counts }) => class_counts.filter((n) => n > 0)).length;
-  const bars = (await shapes(page, "distribution")).filter(({ fill }) => fill !== "none");
-  assert.equal(bars.length, held);
-  assert.equal(await page.locator("#convergence .inset svg path").count() > 1, true);
+  const drawn = (await shapes(page, "distribution")).filter(({ fill }) => fill !== "none");
+  const triangles = drawn.filter(({ d }) => d === TRIANGLE);
+  assert.equal(triangles.length, 1, "the mark of the faulty learner");
+  assert.equal(drawn.length - triangles.length, held);
+  const classes = learners[0].class_counts.filter((_, c) => learners.some(({ class_counts }) => class_counts[c] > 0));
+  assert.equal(await page.locator("#convergence .inset svg path").count(), classes.length + 2); // the mark, the ground
   const { rows } = await downloadedCsv(page, "distribution");
   rows.forEach((row, k) =>
     assert.deepEqual(learners[k].class_counts, learners[k].class_counts.map((_, c) => Number(row[`class_${c}`]))));
@@ -210,8 +215,14 @@ test("every learner with an update has a line of contributions", async () => {
   await page.selectOption("#contributions select", `${ADAPTIVE}, seed ${SEEDS[0]}`);
   const updates = updatesOf(ADAPTIVE, SEEDS[0]);
   const learners = new Set(updates.map(({ id }) => id.learner));
-  const lines = (await shapes(page, "contributions")).filter(({ fill, width }) => fill === "none" && width === "1.5");
-  assert.equal(lines.length, learners.size);
+  const lines = async () => {
+    const drawn = (await shapes(page, "contributions")).filter(({ fill }) => fill === "none");
+    return ["1.5", "3"].map((wide) => drawn.filter(({ width }) => width === wide).length);
+  };
+  // The record says who is faulty from the version on that writes partition.json.
+  const bold = existsSync(path.join(directory(ADAPTIVE, SEEDS[0]), "partition.json")) ? 1 : 0;
+  assert.ok(learners.has(FAULTY));
+  assert.deepEqual(await lines(), [learners.size - bold, bold]);
   const { rows } = await downloadedCsv(page, "contributions");
   for (const learner of learners)
     nearAll(
@@ -220,8 +231,8 @@ test("every learner with an update has a line of contributions", async () => {
       `contributions of learner ${learner}`,
     );
   await page.click('#contributions .legend button[data-name="slow"]');
-  const fast = (await shapes(page, "contributions")).filter(({ fill, width }) => fill === "none" && width === "1.5");
-  assert.equal(fast.length, summaryOf(ADAPTIVE, SEEDS[0]).learners.filter((l) => l.group === "fast" && l.updates > 0).length);
+  const fast = summaryOf(ADAPTIVE, SEEDS[0]).learners.filter((l) => l.group === "fast" && l.updates > 0);
+  assert.deepEqual(await lines(), [fast.length - bold, bold]); // the faulty one is fast
 });
 
 test("validation cycles are separate lines, each with the mark of its reason", async () => {

@@ -7,7 +7,7 @@ import { duration, significant, timeUnit } from "../shared/format";
 import type { LegendEntry } from "../shared/legend";
 import { lastAt } from "../shared/statistics";
 import { type ChosenRun, chosen, preferred, runChoices, runsWith } from "./choices";
-import { deviceGroups, type Learner, type Report, type Run } from "./data";
+import { deviceGroups, isNumber, type Learner, type Report, type Run, thinningNote } from "./data";
 
 const FAULTY = "faulty learner";
 const DVW = ["async-dvw", "async-dvw-adaptive", "sync-dvw"];
@@ -23,8 +23,10 @@ function lines(run: Run): Line[] {
   for (const learner of run.learners) of.set(learner.learner, { learner, t_s: [], contribution: [] });
   run.updates.learner.forEach((number, i) => {
     const line = of.get(number);
-    line?.t_s.push(run.updates.t_s[i]);
-    line?.contribution.push(run.updates.contribution[i]);
+    const contribution = run.updates.contribution[i];
+    if (line === undefined || !isNumber(contribution)) return;
+    line.t_s.push(run.updates.t_s[i]);
+    line.contribution.push(contribution);
   });
   return [...of.values()].filter((line) => line.t_s.length > 0);
 }
@@ -59,7 +61,7 @@ function option({ group, run }: ChosenRun, devices: string[], view: View): Chart
 }
 
 // FedAvg weighs by examples; the other weightings stay within [0, 1].
-const isCount = (run: Run) => run.updates.contribution.some((p) => p > 1);
+const isCount = (run: Run) => run.updates.contribution.some((p) => isNumber(p) && p > 1);
 
 // A contribution holds until the learner's next update, the last one until the end.
 function series(line: Line, scale: number, end: number, devices: string[], view: View) {
@@ -123,7 +125,8 @@ export function contributions(report: Report): FigureSpec | null {
     title: "How much each learner counts",
     note:
       "A line is a learner: its contribution p_k to the community model, from one committed update to the next. " +
-      "Colours are those of the devices.",
+      "Colours are those of the devices." +
+      thinningNote(report, (run) => run.updates, "updates"),
     choices: runChoices(runs, preferred(runs, DVW)),
     height: (view) => (view.width < 560 ? 300 : 360),
     legend: (view) => entries(chosen(runs, view.choice), devices, view),

@@ -6,7 +6,7 @@ import type { CsvTable, FigureSpec, View } from "../shared/figure";
 import { count, duration, percent, timeUnit } from "../shared/format";
 import { type Band, band, valueAt } from "../shared/statistics";
 import { seriesStroke } from "../shared/theme";
-import { curveRuns, isCentralised, type Report } from "./data";
+import { curveRuns, isCentralised, type Report, thinningNote } from "./data";
 import type { Distribution } from "./distributions";
 import { drawInset } from "./inset";
 
@@ -144,7 +144,7 @@ export function convergence(report: Report, distribution: Distribution | null): 
   return {
     id: "convergence",
     title: "How the accuracy of the community model grows",
-    note: how + where,
+    note: how + where + thinningNote(report, (run) => run.tests, "tests"),
     choices: {
       label: "Over",
       options: [

@@ -6,6 +6,7 @@ export interface Tests {
   accuracy: number[];
   loss: (number | null)[];
   class_accuracy: (number | null)[][]; // recall of each class; null: the class has no test example
+  thinned?: number; // of a long run, every n-th test
 }
 
 export interface Learner {
@@ -24,15 +25,16 @@ export interface Learner {
 export interface Updates {
   t_s: number[];
   learner: number[];
-  contribution: number[];
+  contribution: (number | null)[]; // null: not finite
   staleness: number[];
   epochs: number[];
   reason: string[];
+  thinned?: number; // of a long run, every n-th update
 }
 
 export interface Cycle {
   end_s: number;
-  losses: number[];
+  losses: (number | null)[];
   failures: number;
   reason: string;
   staleness: number;
@@ -112,6 +114,12 @@ export function deviceGroups(report: Report): string[] {
   for (const group of report.groups)
     for (const run of group.runs) for (const learner of run.learners) names.add(learner.group);
   return [...names];
+}
+
+// A sentence for readers of a chart that does not draw everything; empty where it does.
+export function thinningNote(report: Report, of: (run: Run) => { thinned?: number }, what: string): string {
+  const thinned = report.groups.some((group) => group.runs.some((run) => (of(run).thinned ?? 1) > 1));
+  return thinned ? ` Long runs have too many ${what} for a page: every few are drawn, evenly chosen.` : "";
 }
 
 export function isNumber(value: unknown): value is number {
