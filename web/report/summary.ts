@@ -38,7 +38,7 @@ function dataOf(report: Report): string {
   const common = new Map(splitSettings(report.groups).common);
   const parts: string[] = [];
   const dataset = common.get("data.dataset");
-  if (dataset) parts.push(` on ${dataset}`);
+  if (dataset) parts.push(dataset === "builtin" ? " on the built-in task" : ` on ${dataset}`);
   const sizes = common.get("data.sizes");
   const classes = common.get("data.classes");
   if (sizes && classes) parts.push(`, dealt with ${sizes} sizes and ${classes} classes`);
