@@ -71,7 +71,7 @@ function machineTimes(report: Report): string {
   return ` One learner with all the data: ${list(labels)}; its times are those of the machine, not virtual.`;
 }
 
-const CUT = "Table and bars count them in; curves leave them out where their group has complete runs.";
+const CUT = "Table and bars include incomplete runs; curves leave them out where their group has complete ones.";
 
 function incomplete(report: Report): HTMLElement | null {
   const cut = report.groups.flatMap((group) => group.runs.filter((run) => !run.complete));
