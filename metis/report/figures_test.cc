@@ -58,6 +58,21 @@ TEST(GroupRuns, ALabelNamesOnlyWhatDiffersWithinAPolicy) {
       ElementsAre("async-dvw, y = 2", "fedasync", "async-dvw, y = 4", "async-dvw, y = unset"));
 }
 
+TEST(GroupRuns, ALabelOfManyDifferencesNamesThoseThatTellTheGroupsApart) {
+  std::vector<std::string> notices;
+  auto settings = [](const char* a, const char* b, const char* c) {
+    return FlatSettings{{"a", a}, {"b", b}, {"c", c}, {"d", a}};
+  };
+  EXPECT_THAT(Labels(GroupRuns(
+                  {Made("1", 1, settings("0", "5", "8")), Made("2", 1, settings("1", "5", "8")),
+                   Made("3", 1, settings("1", "6", "9")), Made("4", 1, settings("0", "7", "9"))},
+                  notices)),
+              ElementsAre("async-dvw, b = 5, a = 0, 2 more settings",
+                          "async-dvw, b = 5, a = 1, 2 more settings",
+                          "async-dvw, b = 6, a = 1, 2 more settings",
+                          "async-dvw, b = 7, a = 0, 2 more settings"));
+}
+
 TEST(GroupRuns, ARepetitionIsLeftOutWithANotice) {
   std::vector<std::string> notices;
   std::vector<Group> groups =

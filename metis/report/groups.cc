@@ -8,6 +8,9 @@
 namespace metis::report {
 namespace {
 
+// More in a label and nobody would read it.
+constexpr size_t kNamedSettings = 3;
+
 bool SameOutcome(const RunFigures& a, const RunFigures& b) {
   return a.complete == b.complete && a.requests == b.requests &&
          std::equal(a.tests.begin(), a.tests.end(), b.tests.begin(), b.tests.end(),
@@ -58,14 +61,48 @@ std::set<std::string> Differing(const std::vector<const Group*>& groups) {
   return keys;
 }
 
+// How many groups can be told from each other by the values of these keys.
+size_t ToldApart(const std::vector<const Group*>& groups, const std::vector<std::string>& keys) {
+  std::set<std::vector<std::string>> distinct;
+  for (const Group* group : groups) {
+    std::vector<std::string> values;
+    for (const std::string& key : keys) values.push_back(ValueOf(group->settings, key));
+    distinct.insert(std::move(values));
+  }
+  return distinct.size();
+}
+
+// All of the keys, or, where they are too many to read, some that tell the groups apart as well:
+// each next one is that which tells most, the first by name of equals.
+std::vector<std::string> Telling(const std::vector<const Group*>& groups,
+                                 const std::set<std::string>& keys) {
+  const std::vector<std::string> all(keys.begin(), keys.end());
+  if (all.size() <= kNamedSettings) return all;
+  std::vector<std::string> chosen;
+  while (ToldApart(groups, chosen) < ToldApart(groups, all)) {
+    std::vector<std::string> best;
+    for (const std::string& key : all) {
+      std::vector<std::string> next = chosen;
+      next.push_back(key);
+      if (best.empty() || ToldApart(groups, next) > ToldApart(groups, best)) best = next;
+    }
+    chosen = std::move(best);
+  }
+  return chosen;
+}
+
 // Labels the groups of one policy.
 void Label(const std::vector<Group*>& groups) {
-  const std::set<std::string> keys = Differing({groups.begin(), groups.end()});
+  const std::vector<const Group*> constant(groups.begin(), groups.end());
+  const std::set<std::string> keys = Differing(constant);
+  const std::vector<std::string> named = Telling(constant, keys);
+  const size_t more = keys.size() - named.size();
   for (Group* group : groups) {
     group->label = group->policy;
-    for (const std::string& key : keys) {
+    for (const std::string& key : named) {
       group->label += Text(", ", key, " = ", ValueOf(group->settings, key));
     }
+    if (more > 0) group->label += Text(", ", more, " more setting", more > 1 ? "s" : "");
     // Others may have the very same settings: the same seeds with another outcome.
     const bool alone = std::none_of(groups.begin(), groups.end(), [&](const Group* other) {
       return other != group && other->settings == group->settings;
