@@ -8,6 +8,7 @@
 #include <iostream>
 #include <string>
 
+#include "metis/core/text.h"
 #include "metis_version.h"
 
 namespace metis::apps {
@@ -35,6 +36,17 @@ std::optional<int> ParseArguments(CLI::App& app, int argc, const char* const* ar
   } catch (const CLI::ParseError& error) {
     return Complain(std::string(error.what()) + "\nSee `" + app.get_name() + " --help`.", kUsage);
   }
+}
+
+std::string FormatBytes(uint64_t bytes) {
+  auto amount = static_cast<double>(bytes);
+  for (const char* unit : {"bytes", "kB", "MB"}) {
+    if (amount < 1000) {
+      return Text(Fixed(amount, amount < 10 && unit[0] != 'b' ? 1 : 0), " ", unit);
+    }
+    amount /= 1000;
+  }
+  return Text(Fixed(amount, amount < 100 ? 1 : 0), " GB");
 }
 
 bool OutputIsTerminal() {

@@ -7,7 +7,9 @@
 //   if (auto code = ParseArguments(app, argc, argv)) return *code;
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace CLI {
@@ -32,6 +34,9 @@ void AddVersionOption(CLI::App& app);
 // The code to exit with at once, if there is one: after --help and --version, and after a usage
 // error, which is said on standard error.
 std::optional<int> ParseArguments(CLI::App& app, int argc, const char* const* argv);
+
+// "840 bytes", "861 kB", "1.3 GB"
+std::string FormatBytes(uint64_t bytes);
 
 // Whether standard output is a terminal that takes colours (NO_COLOR is unset, TERM isn't "dumb").
 bool OutputIsTerminal();

@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <numeric>
 
-#include "metis/core/text.h"
 #include "metis/sim/devices.h"
 
 namespace metis::apps {
@@ -61,17 +60,6 @@ std::optional<uint64_t> FreeSpace(const std::string& directory) {
   const std::filesystem::space_info space = std::filesystem::space(path, error);
   if (error) return std::nullopt;
   return space.available;
-}
-
-std::string FormatBytes(uint64_t bytes) {
-  auto amount = static_cast<double>(bytes);
-  for (const char* unit : {"bytes", "kB", "MB"}) {
-    if (amount < 1000) {
-      return Text(Fixed(amount, amount < 10 && unit[0] != 'b' ? 1 : 0), " ", unit);
-    }
-    amount /= 1000;
-  }
-  return Text(Fixed(amount, amount < 100 ? 1 : 0), " GB");
 }
 
 }  // namespace metis::apps

@@ -19,7 +19,4 @@ std::optional<uint64_t> ForecastUpdates(const config::Config& config,
 // if that cannot be told.
 std::optional<uint64_t> FreeSpace(const std::string& directory);
 
-// "860 kB", "1.3 GB"
-std::string FormatBytes(uint64_t bytes);
-
 }  // namespace metis::apps

@@ -50,14 +50,6 @@ TEST(RunForecast, RequestsAreABound) {
             70u);
 }
 
-TEST(RunForecast, BytesAreSaidInWords) {
-  EXPECT_EQ(FormatBytes(0), "0 bytes");
-  EXPECT_EQ(FormatBytes(999), "999 bytes");
-  EXPECT_EQ(FormatBytes(861'480), "861 kB");
-  EXPECT_EQ(FormatBytes(4'273'192), "4.3 MB");
-  EXPECT_EQ(FormatBytes(16'400'000'000), "16.4 GB");
-}
-
 TEST(RunForecast, SpaceIsThatOfTheNearestDirectoryThatExists) {
   EXPECT_EQ(FreeSpace(testing::TempDir() + "/not/made/yet").has_value(), true);
   EXPECT_GT(*FreeSpace(testing::TempDir() + "/not/made/yet"), 0u);

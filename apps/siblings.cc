@@ -26,6 +26,8 @@ struct Known {
 constexpr Known kKnown[] = {
     {"simulate", "Run a federation in virtual time on this machine"},
     {"replay", "Run a recorded federation again and compare, bit for bit"},
+    {"compare", "Put recorded runs side by side in a table"},
+    {"report", "Write a page with the charts of recorded runs"},
     {"data", "List, inspect, import and fetch data sets"},
     {"partition", "Deal a data set to learners and show who gets what"},
     {"model", "Make, inspect, export and import model files"},

@@ -17,9 +17,9 @@ namespace {
 
 namespace fs = std::filesystem;
 using report::Json;
+using report::kEpochsFile;
 using report::NumberJson;
 
-constexpr const char* kEpochsFile = "epochs.jsonl";
 constexpr const char* kFinalModel = "final.metis";
 constexpr const char* kBestModel = "best.metis";
 

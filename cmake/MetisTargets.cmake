@@ -48,12 +48,15 @@ function(metis_library name)
   endif()
 endfunction()
 
+add_custom_target(programs) # all of them, without tests and benchmarks
+
 function(metis_program name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE metis_options ${ARG_DEPENDS})
   # All programs side by side, as installed: the front finds its siblings beside itself.
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+  add_dependencies(programs ${name})
   install(TARGETS ${name} RUNTIME DESTINATION bin)
 endfunction()
 

@@ -9,7 +9,7 @@
 #   scripts/bench.sh --json             the same for machines, on standard output
 #   scripts/bench.sh --repetitions 3    quicker, and less sure (default: 15)
 #   scripts/bench.sh --filter average   only benchmarks whose name matches; of training: mnist-cnn,
-#                                       cifar10-cnn, femnist-cnn, fp32, bf16
+#                                       cifar10-cnn, femnist-cnn, fp32, bf16; simulation
 #   scripts/bench.sh --help             this text
 #
 # The table reads like this: ratio to the limit, then the goal.
@@ -52,7 +52,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 {
   scripts/setup.sh
   cmake --preset release
-  cmake --build --preset release --target kernels_bench community_bench train_bench
+  cmake --build --preset release --target kernels_bench community_bench train_bench metis-simulate metis-data metis
 } >&2
 
 results=$(mktemp -d)
@@ -71,5 +71,10 @@ if [[ -s ${results}/train.json ]] && /usr/bin/python3 -c 'import torch' 2>/dev/n
   echo "bench: running train_bench.py, ${repetitions} repetitions" >&2
   /usr/bin/python3 bench/train_bench.py --filter "${filter}" --repetitions "${repetitions}" \
     >"${results}/train_python.json"
+fi
+if [[ simulation =~ ${filter} ]]; then
+  build/release/bin/metis data fetch fashion-mnist >&2
+  echo "bench: running simulate_bench.py, 3 repetitions" >&2
+  python3 bench/simulate_bench.py build/release >"${results}/simulate.json"
 fi
 python3 scripts/bench_report.py "${report[@]}" "${results}"/*.json

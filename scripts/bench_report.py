@@ -7,7 +7,7 @@ other processes take is no part of it. Of all repetitions the fastest counts: a 
 caches and memory bus can only add to it.
 
 Trained networks are groups like "cifar10-cnn fp32": their limit is a bare libtorch loop, "python" the
-plain loop of Python's torch.
+plain loop of Python's torch. "simulation" are whole federations (bench/simulate_bench.py).
 
   scripts/bench_report.py kernels.json community.json
   scripts/bench_report.py --json kernels.json
@@ -29,6 +29,10 @@ GOALS = [
     (r"community ", r"allocations", 0),
     (r".* (?:fp32|bf16)$", r"metis$", 1 / 0.97),
     (r"cifar10-cnn fp32$", r"metis to python", 1 / 1.1),
+    (r"simulation$", r"10 learners$", 1 / 0.9),
+    (r"simulation threads$", r"2 threads", 1 / 1.8),
+    (r"simulation 1000$", r"1000 learners", 1 / 0.8),
+    (r"simulation memory$", r"1000 learners", 1),
 ]
 
 

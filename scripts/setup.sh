@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Installs what the project is built and tested with, from Debian's packages (Debian 12).
-# Does nothing, and needs no network, where everything is already installed.
+# Installs what the project is built and tested with: Debian's packages (Debian 12), and the libraries of the
+# pages in web/ from npm, as web/package-lock.json names them. Does nothing, and needs no network, where
+# everything is already installed.
 #
 #   scripts/setup.sh            install what is missing, as root or with sudo
 #   scripts/setup.sh --help     this text
@@ -22,7 +23,11 @@ packages=(
   libtorch-dev libopenblas0-pthread python3-torch
   # real images for tests and demo
   dataset-fashion-mnist
+  # tests of the pages in web/
+  chromium
 )
+# The pages are bundled with Node.js: Debian's, unless there is another one already.
+command -v npm >/dev/null || packages+=(nodejs npm)
 
 list_missing() {
   local installed package
@@ -51,32 +56,56 @@ case "${1:-}" in
     ;;
 esac
 
-if ! command -v dpkg-query >/dev/null; then
-  missing=("${packages[@]}")
-  fail "this is not a Debian system: install the counterparts of these packages"
-fi
-mapfile -t missing < <(list_missing)
-if [[ ${#missing[@]} -eq 0 ]]; then
-  echo "setup: all ${#packages[@]} packages are installed"
-  exit 0
-fi
+install_packages() {
+  if ! command -v dpkg-query >/dev/null; then
+    missing=("${packages[@]}")
+    fail "this is not a Debian system: install the counterparts of these packages"
+  fi
+  mapfile -t missing < <(list_missing)
+  if [[ ${#missing[@]} -eq 0 ]]; then
+    echo "setup: all ${#packages[@]} packages are installed"
+    return
+  fi
 
-as_root=()
-if [[ ${EUID} -ne 0 ]]; then
-  command -v sudo >/dev/null || fail "packages are missing, and there is neither root nor sudo to install them"
-  as_root=(sudo)
-fi
+  local as_root=()
+  if [[ ${EUID} -ne 0 ]]; then
+    command -v sudo >/dev/null || fail "packages are missing, and there is neither root nor sudo to install them"
+    as_root=(sudo)
+  fi
 
-echo "setup: installing ${missing[*]}"
+  echo "setup: installing ${missing[*]}"
+  local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq
+    -o Acquire::Retries=2 -o DPkg::Lock::Timeout=120)
+  # A list that cannot be refreshed is no failure in itself: the packages may be in the cache.
+  "${apt[@]}" update >>"${log}" 2>&1 || true
+  if ! "${apt[@]}" install --yes --no-install-recommends "${missing[@]}" >>"${log}" 2>&1; then
+    tail -n 20 "${log}" >&2
+    mapfile -t missing < <(list_missing)
+    fail "apt-get failed (its last lines are above): is this machine offline?"
+  fi
+}
+
+# The stamp holds the lock file's checksum: it is written last, so that an installation that was cut off is done anew.
+install_node_modules() {
+  local web stamp wanted
+  web=$(cd "$(dirname "${BASH_SOURCE[0]}")/../web" && pwd)
+  stamp="${web}/node_modules/.installed"
+  wanted=$(sha256sum <"${web}/package-lock.json")
+  if [[ -f "${stamp}" && "$(<"${stamp}")" == "${wanted}" ]]; then
+    echo "setup: web/node_modules is up to date"
+    return
+  fi
+  echo "setup: installing web/node_modules"
+  if ! (cd "${web}" && npm ci --prefer-offline --fetch-retries=1 --loglevel=error) >>"${log}" 2>&1; then
+    tail -n 20 "${log}" >&2
+    echo "setup: npm ci failed in web/ (its last lines are above): is this machine offline?" >&2
+    echo "setup: to install by hand, where the registry of npm can be reached: cd web && npm ci" >&2
+    exit 1
+  fi
+  echo "${wanted}" >"${stamp}"
+}
+
 log=$(mktemp)
 trap 'rm -f "${log}"' EXIT
-apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq
-  -o Acquire::Retries=2 -o DPkg::Lock::Timeout=120)
-# A list that cannot be refreshed is no failure in itself: the packages may be in the cache.
-"${apt[@]}" update >>"${log}" 2>&1 || true
-if ! "${apt[@]}" install --yes --no-install-recommends "${missing[@]}" >>"${log}" 2>&1; then
-  tail -n 20 "${log}" >&2
-  mapfile -t missing < <(list_missing)
-  fail "apt-get failed (its last lines are above): is this machine offline?"
-fi
-echo "setup: done"
+install_packages
+install_node_modules

@@ -170,6 +170,11 @@ class JsonReader {
     values.clear();
     for (const Json& each : json) Read(each, values.emplace_back(), name);
   }
+  template <typename T>
+  void Read(const Json& json, std::optional<T>& value, std::string_view name) {
+    value.reset();
+    if (!json.is_null()) Read(json, value.emplace(), name);
+  }
   void Read(const Json& json, ConfusionCounts& value, std::string_view name) {
     std::vector<uint64_t> counts;
     Read(json, counts, name);

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <sstream>
 
 #include "metis/core/fingerprint.h"
 #include "metis/core/text.h"
@@ -36,6 +37,22 @@ Result<void> WriteRunFile(const fs::path& path, const std::string& text) {
   file.flush();
   if (!file) return Unavailable(Text("cannot write ", path.string(), ": ", std::strerror(errno)));
   return {};
+}
+
+Result<std::string> ReadRunFile(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return NotFound(Text("cannot read ", path.string(), ": ", std::strerror(errno)));
+  std::ostringstream text;
+  text << file.rdbuf();
+  return std::move(text).str();
+}
+
+Result<Json> ReadRunJson(const fs::path& path) {
+  Result<std::string> text = ReadRunFile(path);
+  if (!text) return text.error();
+  Json json = Json::parse(*text, nullptr, false);
+  if (json.is_discarded()) return Invalid(Text(path.string(), " is no JSON: is it cut off?"));
+  return json;
 }
 
 Json SchemaJson(const Model& initial) {

@@ -15,6 +15,7 @@ namespace metis::report {
 inline constexpr const char* kConfigFile = "config.toml";
 inline constexpr const char* kSchemaFile = "schema.json";
 inline constexpr const char* kSummaryFile = "summary.json";
+inline constexpr const char* kEpochsFile = "epochs.jsonl";  // the record of a `metis train`
 
 // Makes the directory and those above it. One that holds anything is refused, unless `replace` is
 // set and it holds a run of the same kind: a file called `record`.
@@ -22,6 +23,10 @@ Result<void> MakeRunDirectory(const std::string& directory, std::string_view rec
 
 // Replaces the file, if there is one.
 Result<void> WriteRunFile(const std::filesystem::path& path, const std::string& text);
+
+// A file as it is, and as JSON. kNotFound: it can't be read.
+Result<std::string> ReadRunFile(const std::filesystem::path& path);
+Result<Json> ReadRunJson(const std::filesystem::path& path);
 
 // The content of schema.json.
 Json SchemaJson(const Model& initial);

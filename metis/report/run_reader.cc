@@ -1,7 +1,6 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <sstream>
 
 #include "metis/core/fingerprint.h"
 #include "metis/core/text.h"
@@ -12,22 +11,6 @@ namespace metis::report {
 namespace fs = std::filesystem;
 
 namespace {
-
-Result<std::string> ReadFile(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return NotFound(Text("cannot read ", path.string(), ": ", std::strerror(errno)));
-  std::ostringstream text;
-  text << file.rdbuf();
-  return std::move(text).str();
-}
-
-Result<Json> ReadJson(const fs::path& path) {
-  Result<std::string> text = ReadFile(path);
-  if (!text) return text.error();
-  Json json = Json::parse(*text, nullptr, false);
-  if (json.is_discarded()) return Invalid(Text(path.string(), " is no JSON: is it cut off?"));
-  return json;
-}
 
 // Builds the alternative of Event whose name this is.
 template <size_t I = 0>
@@ -55,11 +38,11 @@ Result<std::unique_ptr<RunReader>> RunReader::Open(const std::string& directory)
     return NotFound(Text(directory, " is no run directory: it has no ", kEventsFile));
   }
   std::unique_ptr<RunReader> reader(new RunReader(directory));
-  Result<std::string> config = ReadFile(root / kConfigFile);
+  Result<std::string> config = ReadRunFile(root / kConfigFile);
   if (!config) return config.error();
   reader->config_toml_ = *std::move(config);
   if (fs::exists(root / kSummaryFile, error)) {
-    Result<Json> summary = ReadJson(root / kSummaryFile);
+    Result<Json> summary = ReadRunJson(root / kSummaryFile);
     if (!summary) return summary.error();
     reader->summary_ = *std::move(summary);
   }
@@ -79,7 +62,7 @@ Result<std::unique_ptr<RunReader>> RunReader::Open(const std::string& directory)
 
 Result<void> RunReader::ReadSchemaAndInitial() {
   fs::path path = fs::path(directory_) / kSchemaFile;
-  Result<Json> json = ReadJson(path);
+  Result<Json> json = ReadRunJson(path);
   if (!json) return json.error();
   std::vector<TensorSpec> tensors;
   const Json& listed = json->is_object() ? json->value("tensors", Json::array()) : Json();

@@ -1,0 +1,142 @@
+#include "metis/report/light_reader.h"
+
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <optional>
+#include <string_view>
+
+#include "metis/core/text.h"
+#include "metis/report/json_archive.h"
+
+namespace metis::report {
+namespace {
+
+struct Heading {
+  Instant time;
+  std::string name;  // of the event or note
+};
+
+// What the writer puts first: {"t_ns":123,"event":"counts", ... Lines of another form are left to
+// the parser.
+std::optional<Heading> Glance(std::string_view line) {
+  constexpr std::string_view kTime = "{\"t_ns\":";
+  if (!line.starts_with(kTime)) return std::nullopt;
+  int64_t nanoseconds = 0;
+  const char* end = line.data() + line.size();
+  const auto [rest, error] = std::from_chars(line.data() + kTime.size(), end, nanoseconds);
+  if (error != std::errc()) return std::nullopt;
+  line.remove_prefix(static_cast<size_t>(rest - line.data()));
+  for (std::string_view word : {",\"event\":\"", ",\"note\":\""}) {
+    if (!line.starts_with(word)) continue;
+    line.remove_prefix(word.size());
+    const size_t quote = line.find('"');
+    if (quote == line.npos) return std::nullopt;
+    return Heading{Instant::FromNanoseconds(nanoseconds), std::string(line.substr(0, quote))};
+  }
+  return std::nullopt;
+}
+
+Result<Heading> HeadingOf(const Json& json) {
+  if (!json.is_object()) return Invalid("no JSON object: is it cut off?");
+  auto time = json.find("t_ns");
+  if (time == json.end() || !time->is_number_integer()) return Invalid("\"t_ns\" is missing");
+  for (const char* word : {"event", "note"}) {
+    auto name = json.find(word);
+    if (name == json.end() || !name->is_string()) continue;
+    return Heading{Instant::FromNanoseconds(time->get<int64_t>()), name->get<std::string>()};
+  }
+  return Invalid("neither an event nor a note");
+}
+
+class LineTeller {
+ public:
+  explicit LineTeller(drivers::Recorder& listener) : listener_(listener) {}
+
+  // Whether lines of this name are told.
+  static bool Wants(std::string_view name) {
+    for (std::string_view wanted :
+         {"joined", "update", "tested", "committed", "rejected", "finished"}) {
+      if (name == wanted) return true;
+    }
+    return false;
+  }
+
+  Result<void> Tell(const Heading& line, const Json& json) {
+    if (line.name == "joined") return Event<federation::LearnerJoined>(line.time, json);
+    if (line.name == "update") return Event<federation::UpdateReceived>(line.time, json);
+    if (line.name == "tested") return Event<federation::CommunityTested>(line.time, json);
+    if (line.name == "committed") return Note<federation::CommunityCommitted>(line.time, json);
+    if (line.name == "rejected") return Note<federation::RejectUpdate>(line.time, json);
+    return Note<federation::Finished>(line.time, json);
+  }
+
+ private:
+  template <typename T>
+  static Result<T> Parse(const Json& json) {
+    static const JsonReader::FindModel kNone = [](const Json&) -> Result<ModelPtr> {
+      return ModelPtr();
+    };
+    T content;
+    JsonReader fields(json, kNone);
+    Fields(fields, content);
+    if (Result<void> read = fields.Finish(); !read) return read.error();
+    return content;
+  }
+  template <typename T>
+  Result<void> Event(Instant time, const Json& json) {
+    Result<T> event = Parse<T>(json);
+    if (!event) return event.error();
+    listener_.Event(time, *std::move(event));
+    return {};
+  }
+  template <typename T>
+  Result<void> Note(Instant time, const Json& json) {
+    Result<T> note = Parse<T>(json);
+    if (!note) return note.error();
+    listener_.Action(time, *std::move(note));
+    return {};
+  }
+
+  drivers::Recorder& listener_;
+};
+
+Result<void> ReadLine(const std::string& text, LineTeller& teller, LightRead& read) {
+  if (std::optional<Heading> heading = Glance(text); heading && !LineTeller::Wants(heading->name)) {
+    read.last = heading->time;
+    ++read.skipped[heading->name];
+    return {};
+  }
+  const Json json = Json::parse(text, nullptr, false);
+  Result<Heading> heading = HeadingOf(json);
+  if (!heading) return heading.error();
+  read.last = heading->time;
+  if (!LineTeller::Wants(heading->name)) {
+    ++read.skipped[heading->name];
+    return {};
+  }
+  return teller.Tell(*heading, json);
+}
+
+}  // namespace
+
+Result<LightRead> ReadLightly(const std::filesystem::path& events, drivers::Recorder& listener) {
+  std::ifstream file(events, std::ios::binary);
+  if (!file) return NotFound(Text("cannot read ", events.string(), ": ", std::strerror(errno)));
+  LineTeller teller(listener);
+  LightRead read;
+  std::string text;
+  for (uint64_t number = 1; std::getline(file, text); ++number) {
+    if (file.eof()) {  // no end of line
+      read.torn = true;
+      break;
+    }
+    Result<void> told = ReadLine(text, teller, read);
+    if (!told) return told.error().In(Text(events.string(), ":", number));
+  }
+  if (file.bad()) return Unavailable(Text(events.string(), " cannot be read to its end"));
+  return read;
+}
+
+}  // namespace metis::report

@@ -1,0 +1,88 @@
+#include "metis/report/training_figures.h"
+
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "metis/core/text.h"
+#include "metis/report/run_files.h"
+
+namespace metis::report {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+double NumberOf(const Json& json) {
+  return json.is_number() ? json.get<double>() : std::nan("");  // "nan", "inf": it diverged
+}
+
+// Throws what nlohmann's at() and get() throw.
+TestFigures TestOf(const Json& line, double time_s) {
+  const Json& test = line.at("test");
+  return {.t_s = time_s,
+          .accuracy = test.at("accuracy").get<double>(),
+          .loss = NumberOf(test.at("loss"))};
+}
+
+Result<void> ReadEpochs(const fs::path& path, RunFigures& run) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return NotFound(Text("cannot read ", path.string(), ": ", std::strerror(errno)));
+  std::string text;
+  for (uint64_t number = 1; std::getline(file, text) && !file.eof(); ++number) {
+    try {
+      const Json line = Json::parse(text);
+      run.length_s += line.at("seconds").get<double>();
+      run.tests.push_back(TestOf(line, run.length_s));
+    } catch (const Json::exception& wrong) {
+      return Invalid(Text(path.string(), ":", number, ": no line of an epoch: ", wrong.what()));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<uint64_t> TakeSeed(FlatSettings& settings, const std::string& key,
+                          const std::string& config) {
+  const std::string text = settings[key];
+  settings.erase(key);
+  uint64_t seed = 0;
+  const char* end = text.data() + text.size();
+  if (text.empty() || std::from_chars(text.data(), end, seed).ptr != end) {
+    return Invalid(Text(config, ": ", key, " = \"", text,
+                        "\" is no seed: a run directory holds the resolved configuration"));
+  }
+  return seed;
+}
+
+Result<RunFigures> ReadTrainingFigures(const std::string& directory, FlatSettings settings) {
+  const fs::path root(directory);
+  RunFigures run;
+  run.directory = directory;
+  run.policy = "centralised";
+  run.measured_time = true;
+  Result<uint64_t> seed = TakeSeed(settings, "train.seed", (root / kConfigFile).string());
+  if (!seed) return seed.error();
+  run.seed = *seed;
+  run.settings = std::move(settings);
+  if (Result<void> read = ReadEpochs(root / kEpochsFile, run); !read) return read.error();
+  if (run.tests.empty()) {
+    return Invalid(
+        Text(directory,
+             " is a training (`metis train`) that ended before its first epoch: there is "
+             "no test to show"));
+  }
+  std::error_code error;
+  if (!fs::exists(root / kSummaryFile, error)) return run;
+  Result<Json> summary = ReadRunJson(root / kSummaryFile);
+  if (!summary) return summary.error();
+  run.complete = summary->value("complete", false);
+  run.stopped_by = summary->value("stopped_by", "epochs");
+  return run;
+}
+
+}  // namespace metis::report
