@@ -78,8 +78,7 @@ int Info(const Options& options) {
   Table tensors({{"tensor"}, {"shape"}, {"parameters", Align::kRight}});
   for (size_t i = 0; i < schema.tensors().size(); ++i) {
     const TensorSpec& tensor = schema.tensors()[i];
-    tensors.AddRow(
-        {Printable(tensor.name), FormatDimensions(tensor.shape), Text(schema.parameters(i))});
+    tensors.AddRow({Printable(tensor.name), FormatShape(tensor.shape), Text(schema.parameters(i))});
   }
   tensors.Print(std::cout, OutputIsTerminal());
   return Finish();

@@ -118,10 +118,4 @@ std::string Printable(std::string_view text) {
   return out;
 }
 
-std::string FormatDimensions(const std::vector<uint64_t>& shape) {
-  std::vector<std::string> sizes;
-  for (uint64_t size : shape) sizes.push_back(Text(size));
-  return sizes.empty() ? "scalar" : Join(sizes, "x");
-}
-
 }  // namespace metis::apps

@@ -43,7 +43,4 @@ Result<void> CheckFree(const std::string& path, bool force);
 // Text of a file that anybody may have made, safe for a terminal: control characters as '?'.
 std::string Printable(std::string_view text);
 
-// "16x1x5x5"
-std::string FormatDimensions(const std::vector<uint64_t>& shape);
-
 }  // namespace metis::apps

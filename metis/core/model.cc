@@ -50,6 +50,12 @@ struct PoolState {
 using model_internal::Buffer;
 using model_internal::PoolState;
 
+std::string FormatShape(const std::vector<uint64_t>& shape) {
+  std::vector<std::string> sizes;
+  for (uint64_t size : shape) sizes.push_back(Text(size));
+  return sizes.empty() ? "scalar" : Join(sizes, "x");
+}
+
 Result<SchemaPtr> ModelSchema::Create(std::vector<TensorSpec> tensors) {
   constexpr uint64_t kMaxParameters = uint64_t{1} << 40;
   if (tensors.empty()) return Invalid("a model schema needs at least one tensor");

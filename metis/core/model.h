@@ -31,6 +31,9 @@ struct TensorSpec {
   friend bool operator==(const TensorSpec&, const TensorSpec&) = default;
 };
 
+// "16x1x5x5"; "scalar" without dimensions.
+std::string FormatShape(const std::vector<uint64_t>& shape);
+
 // Names, shapes and offsets of all tensors of a model, in order. Immutable once created; shared
 // freely.
 class ModelSchema {

@@ -32,6 +32,12 @@ TEST(ModelSchema, OffsetsFollowTheOrderOfTensors) {
   EXPECT_EQ(schema->bytes(), 84u);
 }
 
+TEST(ModelSchema, ShapesAreWrittenByTheirSizes) {
+  EXPECT_EQ(FormatShape({16, 1, 5, 5}), "16x1x5x5");
+  EXPECT_EQ(FormatShape({7}), "7");
+  EXPECT_EQ(FormatShape({}), "scalar");
+}
+
 TEST(ModelSchema, ErrorsNameTheTensor) {
   EXPECT_THAT(SchemaError({}), HasSubstr("at least one tensor"));
   EXPECT_THAT(SchemaError({{"a", {1}}, {"", {2}}}), HasSubstr("empty name"));

@@ -20,12 +20,6 @@
 namespace metis::train {
 namespace {
 
-std::string FormatDimensions(const std::vector<uint64_t>& shape) {
-  std::vector<std::string> sizes;
-  for (uint64_t size : shape) sizes.push_back(Text(size));
-  return sizes.empty() ? "a scalar" : Join(sizes, "x");
-}
-
 void Append(std::vector<PtTensor>& out, const std::string& name, const at::Tensor& tensor) {
   if (!tensor.is_floating_point() || tensor.numel() == 0) return;
   const at::Tensor plain = tensor.detach().to(at::kCPU, at::kFloat).contiguous();
@@ -150,8 +144,8 @@ Result<ModelPtr> FitTo(const std::vector<PtTensor>& tensors, ModelPool& pool) {
     }
     const PtTensor& given = *found->second;
     if (given.spec.shape != wanted.shape) {
-      return Invalid(Text("tensor ", wanted.name, " is ", FormatDimensions(given.spec.shape),
-                          " in the file, ", FormatDimensions(wanted.shape), " in the model"));
+      return Invalid(Text("tensor ", wanted.name, " is ", FormatShape(given.spec.shape),
+                          " in the file, ", FormatShape(wanted.shape), " in the model"));
     }
     std::copy(given.values.begin(), given.values.end(), draft.tensor(i).begin());
     by_name.erase(found);
