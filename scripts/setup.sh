@@ -17,6 +17,8 @@ packages=(
   libcli11-dev libtomlplusplus-dev nlohmann-json3-dev libxxhash-dev
   # data files
   zlib1g-dev libpng-dev
+  # network, durable state, certificates, compression
+  libgrpc++-dev protobuf-compiler protobuf-compiler-grpc libprotobuf-dev libsqlite3-dev libssl-dev openssl libzstd-dev
   # training; libtorch brings only the reference implementation of the linear algebra that it needs,
   # which is many times slower (OpenBLAS without threads is no choice: it computes wrong values when two
   # threads use it); Python's torch checks that models go there and back

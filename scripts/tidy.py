@@ -24,15 +24,16 @@ LAYERS = {
     "core": ("", "xxhash.h immintrin.h emmintrin.h"),
     "federation": ("core", ""),
     "data": ("core", "posix zlib.h png.h"),
-    "store": ("core federation", "posix sqlite3.h openssl/"),
     "learner": ("core federation", "posix"),
-    "drivers": ("core federation", ""),
+    "drivers": ("core federation learner", ""),
+    "store": ("core federation drivers", "posix sqlite3.h openssl/"),
     "report": ("core federation drivers", "posix nlohmann/json.hpp"),
     "train": ("core learner data", "posix torch/ ATen/ c10/ caffe2/"),
     "sim": ("core federation learner data drivers", ""),
-    "config": ("core federation data learner sim", "toml++/"),  # of learner and sim: settings.h
-    "wire": ("core federation", "google/protobuf"),
-    "rpc": ("core federation store learner drivers wire", "posix google/protobuf grpc openssl/"),
+    "wire": ("core federation", "proto/metis/ google/protobuf zstd.h xxhash.h immintrin.h"),
+    "rpc": ("core federation store learner drivers wire", "posix proto/metis/ google/protobuf grpc openssl/"),
+    # Of learner, sim, store, wire and rpc: settings.h.
+    "config": ("core federation data learner sim store wire rpc", "toml++/"),
     "dashboard": ("core federation report", "posix httplib.h prometheus/"),
 }
 
@@ -40,7 +41,7 @@ LAYERS = {
 THIRD_PARTY = (
     "toml++/ nlohmann/ CLI/ fmt/ spdlog/ torch/ ATen/ c10/ caffe2/ grpc google/protobuf sqlite3.h "
     "openssl/ zlib.h png.h httplib.h prometheus/ gtest/ gmock/ rapidcheck benchmark/ xxhash.h "
-    "immintrin.h emmintrin.h"
+    "immintrin.h emmintrin.h zstd.h proto/metis/"
 ).split()
 TEST_ONLY = "gtest/ gmock/ rapidcheck".split()  # for tests beside the code
 

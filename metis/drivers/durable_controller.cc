@@ -5,16 +5,17 @@
 namespace metis::drivers {
 
 DurableController::DurableController(const federation::Settings& settings, ModelPtr initial,
-                                     ModelPool& pool, EventLog& log, uint64_t snapshot_every)
-    : controller_(settings, std::move(initial), pool, store_),
-      log_(log),
-      snapshot_every_(snapshot_every) {}
+                                     ModelPool& pool, EventLog& log, DurableOptions options)
+    : options_(std::move(options)),
+      controller_(settings, std::move(initial), pool, *options_.store),
+      log_(log) {}
 
 Result<std::unique_ptr<DurableController>> DurableController::Open(
     const federation::Settings& settings, ModelPtr initial, ModelPool& pool, EventLog& log,
-    uint64_t snapshot_every) {
+    DurableOptions options) {
+  if (!options.store) options.store = std::make_unique<federation::MemoryModelStore>();
   std::unique_ptr<DurableController> opened(
-      new DurableController(settings, std::move(initial), pool, log, snapshot_every));
+      new DurableController(settings, std::move(initial), pool, log, std::move(options)));
   if (Result<void> recovered = opened->Recover(); !recovered) return recovered.error();
   return opened;
 }
@@ -27,10 +28,13 @@ Result<void> DurableController::Recover() {
       return restored;
     }
   }
-  std::vector<federation::Action> dropped;
+  std::vector<federation::Action> actions;
   for (const LoggedEvent& logged : recovered->events) {
-    controller_.Handle(logged.time, logged.event, dropped);
-    dropped.clear();
+    actions.clear();
+    controller_.Handle(logged.time, logged.event, actions);
+    if (options_.recorder == nullptr) continue;
+    options_.recorder->Event(logged.time, logged.event);
+    for (const federation::Action& action : actions) options_.recorder->Action(logged.time, action);
   }
   since_snapshot_ = recovered->events.size();
   return {};
@@ -45,7 +49,10 @@ Result<void> DurableController::Handle(Instant now, const federation::Event& eve
     return {};
   }
   // Before the event, not after it: a snapshot that fails must not hide what the event caused.
-  if (since_snapshot_ >= snapshot_every_) {
+  if (since_snapshot_ >= options_.snapshot_every) {
+    if (options_.before_snapshot) {
+      if (Result<void> ready = options_.before_snapshot(); !ready) return ready;
+    }
     if (Result<void> saved = log_.SaveSnapshot(controller_.Snapshot()); !saved) return saved;
     since_snapshot_ = 0;
   }

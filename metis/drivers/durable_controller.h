@@ -4,24 +4,37 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "metis/core/result.h"
 #include "metis/drivers/event_log.h"
+#include "metis/drivers/recorder.h"
 #include "metis/federation/controller.h"
 
 namespace metis::drivers {
 
+struct DurableOptions {
+  // After so many events a snapshot is saved with the next one: more of them shorten a restart and
+  // cost a write of the state each.
+  uint64_t snapshot_every = 1000;
+  // Where the learners' latest models are kept; null: in memory.
+  std::unique_ptr<federation::ModelStore> store = nullptr;
+  // Hears the events that are folded again after the latest snapshot, and what they cause. Null:
+  // nobody does.
+  Recorder* recorder = nullptr;
+  // Called before a snapshot is saved: what the events before it led to must be durable then.
+  std::function<Result<void>()> before_snapshot = nullptr;
+};
+
 class DurableController {
  public:
-  // A new federation, or one that `log` has seen part of. After `snapshot_every` events a snapshot
-  // is saved with the next one: more of them shorten a restart and cost a write of the state each.
-  // Pool and log outlive it.
+  // A new federation, or one that `log` has seen part of. Pool and log outlive it.
   static Result<std::unique_ptr<DurableController>> Open(const federation::Settings& settings,
                                                          ModelPtr initial, ModelPool& pool,
-                                                         EventLog& log, uint64_t snapshot_every);
+                                                         EventLog& log, DurableOptions options);
 
   // Logs the event, then handles it; on an error nothing has happened.
   Result<void> Handle(Instant now, const federation::Event& event,
@@ -31,13 +44,12 @@ class DurableController {
 
  private:
   DurableController(const federation::Settings& settings, ModelPtr initial, ModelPool& pool,
-                    EventLog& log, uint64_t snapshot_every);
+                    EventLog& log, DurableOptions options);
   Result<void> Recover();
 
-  federation::MemoryModelStore store_;
+  DurableOptions options_;
   federation::Controller controller_;
   EventLog& log_;
-  uint64_t snapshot_every_;
   uint64_t since_snapshot_ = 0;
   std::optional<LoggedEvent> unlogged_;  // only ever set by the planted bug action-before-durable
 };

@@ -29,6 +29,7 @@ class FlakyLog final : public EventLog {
     if (refuse_load) return Unavailable("the disk is gone");
     return log_.Load();
   }
+  uint64_t events_before_snapshot() const override { return log_.events_before_snapshot(); }
 
   bool refuse_append = false;
   bool refuse_snapshot = false;
@@ -65,7 +66,8 @@ class DurableControllerTest : public testing::Test {
  protected:
   std::unique_ptr<DurableController> Open(uint64_t snapshot_every) {
     return DurableController::Open(harness_.settings(), harness_.initial(),
-                                   harness_.models().pool(), log_, snapshot_every)
+                                   harness_.models().pool(), log_,
+                                   {.snapshot_every = snapshot_every})
         .value();
   }
 
@@ -133,10 +135,61 @@ TEST_F(DurableControllerTest, NothingHappensWhenASnapshotIsRefused) {
   EXPECT_EQ(Open(1)->controller().StateHash(), before);
 }
 
+// Counts what it hears.
+class CountingRecorder final : public Recorder {
+ public:
+  void Event(Instant, const federation::Event&) override { ++events; }
+  void Action(Instant, const federation::Action&) override { ++actions; }
+  uint64_t events = 0;
+  uint64_t actions = 0;
+};
+
+TEST_F(DurableControllerTest, ARecorderHearsAgainWhatHappenedSinceTheSnapshot) {
+  Play(harness_);
+  auto running = Open(8);
+  std::vector<Action> actions;
+  for (const auto& [time, event] : harness_.history()) {
+    ASSERT_TRUE(running->Handle(time, event, actions).ok());
+  }
+  ASSERT_GT(log_.snapshots, 0);
+  CountingRecorder recorder;
+  ASSERT_TRUE(DurableController::Open(harness_.settings(), harness_.initial(),
+                                      harness_.models().pool(), log_,
+                                      {.snapshot_every = 8, .recorder = &recorder})
+                  .ok());
+  EXPECT_EQ(log_.events_before_snapshot() + recorder.events, harness_.history().size());
+  EXPECT_GT(recorder.events, 0u);
+  EXPECT_GT(recorder.actions, 0u);
+}
+
+TEST_F(DurableControllerTest, WhatASnapshotStandsOnIsMadeDurableBeforeIt) {
+  Play(harness_);
+  int asked = 0;
+  auto running = DurableController::Open(harness_.settings(), harness_.initial(),
+                                         harness_.models().pool(), log_,
+                                         {.snapshot_every = 5,
+                                          .before_snapshot = [&]() -> Result<void> {
+                                            EXPECT_EQ(log_.snapshots, asked++);
+                                            if (asked == 2) return Unavailable("the disk is full");
+                                            return {};
+                                          }})
+                     .value();
+  std::vector<Action> actions;
+  int refused = 0;
+  for (const auto& [time, event] : harness_.history()) {
+    if (!running->Handle(time, event, actions).ok()) {
+      ++refused;
+      break;
+    }
+  }
+  EXPECT_EQ(refused, 1);
+  EXPECT_EQ(log_.snapshots, 1);
+}
+
 TEST_F(DurableControllerTest, ALogThatCannotBeReadIsAnError) {
   log_.refuse_load = true;
   EXPECT_FALSE(DurableController::Open(harness_.settings(), harness_.initial(),
-                                       harness_.models().pool(), log_, 10)
+                                       harness_.models().pool(), log_, {.snapshot_every = 10})
                    .ok());
 }
 

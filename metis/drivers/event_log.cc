@@ -8,6 +8,7 @@ Result<void> MemoryEventLog::Append(Instant time, const federation::Event& event
 }
 
 Result<void> MemoryEventLog::SaveSnapshot(Archived snapshot) {
+  before_snapshot_ += state_.events.size();
   state_.snapshot = std::move(snapshot);
   state_.events.clear();
   return {};

@@ -2,6 +2,7 @@
 // simulation, on disk for production. One DurableController owns a log; not thread-safe.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -31,6 +32,8 @@ class EventLog {
   // The state after everything appended so far: earlier events are no longer needed to restart.
   virtual Result<void> SaveSnapshot(Archived snapshot) = 0;
   virtual Result<Recovered> Load() const = 0;
+  // How many events there were before the latest snapshot: where the record of a run goes on.
+  virtual uint64_t events_before_snapshot() const = 0;
 };
 
 // Survives a simulated crash of the controller, since it lives outside it.
@@ -39,9 +42,11 @@ class MemoryEventLog final : public EventLog {
   Result<void> Append(Instant time, const federation::Event& event) override;
   Result<void> SaveSnapshot(Archived snapshot) override;
   Result<Recovered> Load() const override { return state_; }
+  uint64_t events_before_snapshot() const override { return before_snapshot_; }
 
  private:
   Recovered state_;
+  uint64_t before_snapshot_ = 0;
 };
 
 }  // namespace metis::drivers

@@ -12,30 +12,6 @@ using federation::Event;
 
 namespace {
 
-// Whom an action is a message to; empty for timers and notes.
-std::optional<LearnerId> Addressee(const Action& action) {
-  return std::visit(
-      [](const auto& content) -> std::optional<LearnerId> {
-        if constexpr (requires {
-                        content.message;
-                        content.evaluator;
-                      }) {
-          return std::nullopt;  // refused counts are a note
-        } else if constexpr (requires { content.evaluator; }) {
-          return content.evaluator;
-        } else if constexpr (requires { content.observer; }) {
-          return content.observer;
-        } else if constexpr (requires { content.id.learner; }) {
-          return content.id.learner;
-        } else if constexpr (requires { content.learner; }) {
-          return content.learner;
-        } else {
-          return std::nullopt;
-        }
-      },
-      action);
-}
-
 bool CarriesModel(const Action& action) {
   return std::holds_alternative<federation::SendCommunity>(action) ||
          std::holds_alternative<federation::RequestEvaluation>(action) ||
@@ -60,7 +36,7 @@ const federation::Controller& ControllerNode::controller() const {
 void ControllerNode::Start() {
   ++life_;
   durable_ = drivers::DurableController::Open(settings_, workload_.initial(), workload_.pool(),
-                                              log_, snapshot_every_)
+                                              log_, {.snapshot_every = snapshot_every_})
                  .value();
   CheckLiveness();
 }
@@ -92,7 +68,7 @@ void ControllerNode::PauseUntil(Instant until) {
   if (up()) paused_until_ = std::max(paused_until_, until);
 }
 
-void ControllerNode::Receive(const ToControllerMessage& message) {
+void ControllerNode::Receive(const drivers::FromParticipant& message) {
   if (!up()) return;
   const Instant now = world_.queue.now();
   if (now < paused_until_) {
@@ -154,7 +130,7 @@ void ControllerNode::Perform(const Action& action) {
     });
     return;
   }
-  std::optional<LearnerId> to = Addressee(action);
+  std::optional<LearnerId> to = drivers::Addressee(action);
   if (!to) return;
   auto participant = participants_.find(*to);
   if (participant == participants_.end()) return;

@@ -36,12 +36,14 @@ class ControllerNode final : public ControllerInbox {
   ControllerNode(World& world, const Workload& workload, const federation::Settings& settings,
                  uint64_t snapshot_every);
 
-  void Connect(LearnerId learner, ParticipantInbox* inbox) { participants_[learner] = inbox; }
+  void Connect(LearnerId learner, drivers::ParticipantInbox* inbox) {
+    participants_[learner] = inbox;
+  }
   void SetRecorder(drivers::Recorder* recorder) { recorder_ = recorder; }
   void SetWatch(ControllerWatch* watch) { watch_ = watch; }
 
   void Start();
-  void Receive(const ToControllerMessage& message) override;
+  void Receive(const drivers::FromParticipant& message) override;
   void Command(const federation::OperatorCommand& command);
 
   // Where in the handling of an event the process dies.
@@ -75,7 +77,7 @@ class ControllerNode final : public ControllerInbox {
   const Workload& workload_;
   const federation::Settings& settings_;
   const uint64_t snapshot_every_;
-  std::map<LearnerId, ParticipantInbox*> participants_;
+  std::map<LearnerId, drivers::ParticipantInbox*> participants_;
   drivers::Recorder* recorder_ = nullptr;
   ControllerWatch* watch_ = nullptr;
 

@@ -92,7 +92,7 @@ void LearnerNode::Heartbeat() {
 // --- The controller's messages
 // -------------------------------------------------------------------------
 
-void LearnerNode::Receive(const federation::Action& message) {
+void LearnerNode::Receive(federation::Action message) {
   if (!up()) return;
   if (world_.queue.now() < paused_until_) {
     AtOrAfterPause(life_, [this, message] { Receive(message); });

@@ -18,7 +18,7 @@
 
 namespace metis::sim {
 
-class LearnerNode final : public ParticipantInbox {
+class LearnerNode final : public drivers::ParticipantInbox {
  public:
   LearnerNode(World& world, const Workload& workload, const federation::Settings& settings,
               DeviceGroup group, LearnerId learner, uint64_t seed);
@@ -32,7 +32,7 @@ class LearnerNode final : public ParticipantInbox {
   // Nothing happens at this machine until then; messages wait.
   void PauseUntil(Instant until);
 
-  void Receive(const federation::Action& message) override;
+  void Receive(federation::Action message) override;
 
   bool up() const { return session_ != nullptr; }
   LearnerId learner() const { return learner_; }

@@ -23,7 +23,7 @@ class LearnerNodeTest : public testing::Test, public ControllerInbox {
  protected:
   struct Heard {
     Instant time;
-    ToControllerMessage message;
+    drivers::FromParticipant message;
   };
 
   void Build(std::string_view policy, const FaultRates& rates = {}) {
@@ -40,7 +40,7 @@ class LearnerNodeTest : public testing::Test, public ControllerInbox {
                     .evaluation_batch_time = Duration::Milliseconds(100)},
         kLearner, 3);
   }
-  void Receive(const ToControllerMessage& message) override {
+  void Receive(const drivers::FromParticipant& message) override {
     heard_.push_back({world_->queue.now(), message});
   }
 

@@ -6,6 +6,7 @@
 
 #include "metis/core/ids.h"
 #include "metis/core/result.h"
+#include "metis/drivers/transport.h"
 #include "metis/federation/action.h"
 #include "metis/federation/event.h"
 #include "metis/sim/event_queue.h"
@@ -16,24 +17,10 @@
 
 namespace metis::sim {
 
-// What a participant sends: an event for the controller, or only a sign of life.
-struct ToControllerMessage {
-  LearnerId from;
-  Incarnation incarnation;
-  std::optional<federation::Event> event;  // empty: a heartbeat
-};
-
 class ControllerInbox {
  public:
   virtual ~ControllerInbox() = default;
-  virtual void Receive(const ToControllerMessage& message) = 0;
-};
-
-// The receiver of the controller's messages to one participant.
-class ParticipantInbox {
- public:
-  virtual ~ParticipantInbox() = default;
-  virtual void Receive(const federation::Action& message) = 0;
+  virtual void Receive(const drivers::FromParticipant& message) = 0;
 };
 
 // Hears of every trigger decision; implemented by the invariants.
@@ -63,7 +50,7 @@ struct World {
       : faults(rates, seed), network(queue, faults), executor(threads) {}
 
   // Over the participant's link, to the controller.
-  void SendToController(ToControllerMessage message, uint64_t bytes) {
+  void SendToController(drivers::FromParticipant message, uint64_t bytes) {
     LearnerId from = message.from;
     network.Send(from, bytes, from.value(),
                  [this, message = std::move(message)] { controller->Receive(message); });

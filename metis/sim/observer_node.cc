@@ -43,7 +43,7 @@ void ObserverNode::Send(std::optional<federation::Event> event) {
   });
 }
 
-void ObserverNode::Receive(const federation::Action& message) {
+void ObserverNode::Receive(federation::Action message) {
   if (std::holds_alternative<federation::AcceptJoin>(message)) accepted_ = true;
   if (std::holds_alternative<federation::Dismiss>(message)) dismissed_ = true;
   const auto* request = std::get_if<federation::RequestTest>(&message);

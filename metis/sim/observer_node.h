@@ -10,13 +10,13 @@
 
 namespace metis::sim {
 
-class ObserverNode final : public ParticipantInbox {
+class ObserverNode final : public drivers::ParticipantInbox {
  public:
   // `heartbeat` is how often it shows that it is there.
   ObserverNode(World& world, const Workload& workload, LearnerId id, Duration heartbeat);
 
   void Start();
-  void Receive(const federation::Action& message) override;
+  void Receive(federation::Action message) override;
 
  private:
   void Send(std::optional<federation::Event> event);

@@ -1,0 +1,61 @@
+// A controller in the real world: one loop thread owns the durable controller, its timers and its
+// watch over who is heard. Receiving, decoding, checking and sending happen outside, on the
+// transport's threads. An event that the log refuses (a full disk) is dropped and said; learners
+// ask again, so that nothing acknowledged is lost and nothing lost was acknowledged.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "metis/core/result.h"
+#include "metis/drivers/durable_controller.h"
+#include "metis/drivers/event_loop.h"
+#include "metis/drivers/liveness.h"
+#include "metis/drivers/recorder.h"
+#include "metis/drivers/transport.h"
+
+namespace metis::drivers {
+
+struct ControllerHostOptions {
+  federation::Settings settings;
+  ModelPtr initial;
+  uint64_t snapshot_every = 1000;
+};
+
+class ControllerHost {
+ public:
+  // Called on the loop: something to tell the operator ("learner site-3 is lost").
+  using Say = std::function<void(const std::string&)>;
+
+  // Recovers from the log. Pool, log and recorder outlive it; the recorder hears the events that
+  // are folded again after the snapshot.
+  static Result<std::unique_ptr<ControllerHost>> Open(ControllerHostOptions options,
+                                                      ModelPool& pool, EventLog& log,
+                                                      Recorder* recorder, Say say);
+  ~ControllerHost();
+
+  // Begins: timers run, what was promised before a restart is said again. The transport outlives
+  // the host, or Stop() comes first.
+  void Start(ControllerTransport& transport);
+  void Stop();
+
+  // --- Any thread
+  void Receive(FromParticipant message);
+  void Command(federation::OperatorCommand command);
+  // The id of the participant of that name: its old one, or the next free one, which belongs to the
+  // name from then on. `answer` is called on the loop.
+  void Identify(const std::string& name, std::function<void(LearnerId)> answer);
+  // Looks at the controller, on the loop; waits for it unless called there.
+  void Inspect(const std::function<void(const federation::Controller&, Instant now)>& look);
+  // Called on the loop once the federation has finished and its last test is in (or, where no
+  // observer answers, after the grace of `membership.silence`). At once if it is over already.
+  void OnFinished(std::function<void()> done);
+
+ private:
+  struct State;  // everything that the loop owns
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace metis::drivers

@@ -1,0 +1,52 @@
+// One thread that does tasks in the order in which they were posted, and timers when they are due.
+// Whatever it owns needs no locks. Its clock is monotonic and begins at `origin`, so that a
+// federation that was restarted goes on where it stopped.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "metis/core/time.h"
+
+namespace metis::drivers {
+
+class EventLoop {
+ public:
+  using Task = std::function<void()>;
+
+  explicit EventLoop(Instant origin = Instant());
+  ~EventLoop();  // as Stop()
+
+  // Tasks posted before Start() wait for it.
+  void Start();
+  // Any thread. After Stop() a task is dropped.
+  void Post(Task task);
+  // Any thread. Not before `due`.
+  void At(Instant due, Task task);
+  // Any thread: time since the construction, on top of the origin.
+  Instant now() const;
+  // The task under way ends, the others are dropped, the thread is joined. Not from the loop.
+  void Stop();
+  bool on_loop() const;
+
+ private:
+  void Run();
+
+  const Instant origin_;
+  const int64_t started_ns_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<Task> tasks_;
+  std::map<std::pair<Instant, uint64_t>, Task> timers_;
+  uint64_t next_timer_ = 0;
+  bool stopped_ = false;
+  std::thread thread_;
+};
+
+}  // namespace metis::drivers

@@ -1,0 +1,72 @@
+// The controller's side of the network (docs/wire.md): a gRPC server that knows who is connected,
+// receives models, and offers them. All of it on gRPC's threads and a few workers; the controller's
+// loop is told of whole, checked events only.
+//
+// Bounds: one upload in flight for each participant, a byte budget for all, sizes of messages and
+// headers, no stream without progress, a number of connections. Nothing that a peer sends stops it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "metis/core/model.h"
+#include "metis/core/result.h"
+#include "metis/drivers/controller_host.h"
+#include "metis/drivers/transport.h"
+#include "metis/rpc/credentials.h"
+#include "metis/rpc/settings.h"
+
+namespace metis::rpc {
+
+// One refusal, for the audit log.
+struct Refusal {
+  std::string peer;    // address
+  std::string name;    // who it says it is; may be empty
+  std::string reason;  // a word: "name", "stale-incarnation", "schema", "checksum", "oversize", ...
+  std::string message;
+};
+
+struct ControllerServerOptions {
+  NetworkSettings settings;
+  std::optional<Credentials> credentials;  // none: plaintext, refused unless `listen` is loopback
+  std::string federation;                  // its name for ever
+  std::string config_toml;                 // what learners are told
+  std::string program;
+  Duration heartbeat;  // how often a participant speaks at least
+  // Makes a received model durable before its event reaches the loop; called by workers, several at
+  // once. Null: nothing is kept.
+  std::function<Result<void>(const ModelPtr&)> keep;
+  // Any thread, one call at a time.
+  std::function<void(const Refusal&)> audit;
+};
+
+struct Traffic {
+  uint64_t bytes_received = 0;  // of models and control, as they travelled
+  uint64_t bytes_sent = 0;
+  uint32_t connected = 0;
+};
+
+class ControllerServer final : public drivers::ControllerTransport {
+ public:
+  // Listens when it returns. Host and pool outlive it.
+  static Result<std::unique_ptr<ControllerServer>> Start(ControllerServerOptions options,
+                                                         drivers::ControllerHost& host,
+                                                         ModelPool& pool);
+  ~ControllerServer() override;
+
+  uint16_t port() const;
+  void Send(LearnerId to, const federation::Action& message) override;
+  Traffic traffic() const;
+  // Ends all streams; messages already handed over are sent for at most `grace`.
+  void Shutdown(Duration grace);
+
+ private:
+  class Service;
+  explicit ControllerServer(std::unique_ptr<Service> service);
+  std::unique_ptr<Service> service_;
+};
+
+}  // namespace metis::rpc

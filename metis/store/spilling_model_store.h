@@ -1,0 +1,39 @@
+// Learners' latest models, in memory up to a budget: beyond it the ones put longest ago are kept on
+// disk only and read when they are needed. With a durable log their files are there already. Owned
+// by one Community; not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <map>
+#include <string>
+
+#include "metis/federation/model_store.h"
+#include "metis/store/blob_store.h"
+
+namespace metis::store {
+
+class SpillingModelStore final : public federation::ModelStore {
+ public:
+  // The blobs outlive it.
+  SpillingModelStore(BlobStore& blobs, uint64_t budget_bytes);
+
+  Result<void> Put(LearnerId learner, ModelPtr model) override;
+  Result<ModelPtr> Get(LearnerId learner) const override;
+  void Erase(LearnerId learner) override;
+
+  uint64_t bytes_in_memory() const;
+
+ private:
+  struct Entry {
+    ModelPtr model;    // null: on disk only
+    std::string blob;  // its file; empty: in memory only
+    uint64_t put = 0;  // when, by a counter
+  };
+  BlobStore& blobs_;
+  const uint64_t budget_bytes_;
+  uint64_t next_put_ = 0;
+  std::map<LearnerId, Entry> entries_;
+};
+
+}  // namespace metis::store

@@ -1,0 +1,73 @@
+// A model on its way, cut into chunks: ModelSender makes them, ModelReceiver puts them together
+// again. Both know nothing of streams; a transfer that was cut off goes on at the offset that the
+// receiver has reached, also over another connection. No partial model is ever visible: a receiver
+// gives out a model only when all of it is there and its fingerprint is the announced one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "metis/core/model.h"
+#include "metis/core/result.h"
+#include "metis/wire/frame.h"
+#include "metis/wire/settings.h"
+
+namespace metis::wire {
+
+// The model as the other side will have it: itself, except that kHalf rounds every value to IEEE
+// binary16. Senders announce the fingerprint of this one. O(M) for kHalf.
+ModelPtr AsTransferred(const ModelPtr& model, Encoding encoding, ModelPool& pool);
+
+// One chunk. For kRaw `payload` points into the model, which the sender keeps alive; otherwise into
+// the caller's `scratch`.
+struct Chunk {
+  FrameHeader header;
+  std::span<const std::byte> payload;
+};
+
+// Makes the chunks of a model (for kHalf: of one made by AsTransferred). One thread at a time.
+class ModelSender {
+ public:
+  ModelSender(ModelPtr model, Encoding encoding, uint64_t offset = 0);
+
+  const ModelPtr& model() const { return model_; }
+  uint64_t offset() const { return offset_; }  // of the next chunk
+  bool done() const { return offset_ == model_->bytes().size(); }
+  // Continues elsewhere; an offset that is beyond the end or within a value is an error.
+  Result<void> ResumeAt(uint64_t offset);
+  // The next chunk; not when done().
+  Chunk Next(std::vector<std::byte>& scratch);
+
+ private:
+  ModelPtr model_;
+  Encoding encoding_;
+  uint64_t offset_;
+};
+
+// Puts a model together. One thread at a time.
+class ModelReceiver {
+ public:
+  // Takes a buffer of the pool at once.
+  ModelReceiver(ModelPool& pool, Encoding encoding, uint64_t fingerprint);
+
+  uint64_t fingerprint() const { return fingerprint_; }
+  uint64_t offset() const { return offset_; }  // what is there, without gaps
+  bool complete() const { return offset_ == size_; }
+  // Chunks come in order; one that begins elsewhere, is too long, fails its checksum or does not
+  // decode to its length is refused, and what is there stays good.
+  Result<void> Add(const FrameHeader& header, std::span<const std::byte> payload);
+  // The whole model, once complete: an error if it is not the announced one. Ends the receiver.
+  Result<ModelPtr> Take() &&;
+
+ private:
+  ModelDraft draft_;
+  Encoding encoding_;
+  uint64_t fingerprint_;
+  uint64_t size_;
+  uint64_t offset_ = 0;
+};
+
+}  // namespace metis::wire
