@@ -255,6 +255,7 @@ TEST(Schemas, ComeBackWithTheSameHash) {
   ASSERT_TRUE(decoded);
   EXPECT_EQ((*decoded)->tensors(), schema->tensors());
   EXPECT_EQ((*decoded)->hash(), schema->hash());
+  EXPECT_EQ(schema->hash(), 0xe58f36deddf64e16u);  // as docs/wire.md has it
 }
 
 TEST(Schemas, ThatCannotBeAreRefused) {

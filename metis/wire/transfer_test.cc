@@ -6,8 +6,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
+#include <utility>
 
+#include "metis/core/fingerprint.h"
 #include "metis/wire/half.h"
 #include "metis/wire/testing.h"
 
@@ -135,6 +136,32 @@ TEST_P(Transfer, TakesChunksOfAnySizeUpToTheLargest) {
   ExpectWhole(std::move(receiver), model);
 }
 
+TEST_P(Transfer, InPiecesIsTheSameAsWhole) {
+  ModelReceiver receiver = Receiver();
+  ModelSender sender(model_, GetParam());
+  Random random({.seed = 9});
+  std::vector<std::byte> scratch;
+  while (!sender.done()) {
+    const Chunk chunk = sender.Next(scratch);
+    const uint64_t before = receiver.offset();
+    std::vector<std::span<const std::byte>> pieces;
+    for (auto rest = chunk.payload; !rest.empty(); rest = rest.subspan(pieces.back().size())) {
+      pieces.push_back(rest.first(std::min<size_t>(rest.size(), random.Below(100'000))));
+    }
+    const auto last = std::exchange(pieces.back(), {});
+    EXPECT_FALSE(receiver.AddPieces(chunk.header, pieces));  // cut off
+    pieces.back() = last;
+    FrameHeader damaged = chunk.header;
+    damaged.checksum ^= 1;
+    EXPECT_FALSE(receiver.AddPieces(damaged, pieces));
+    EXPECT_EQ(receiver.offset(), before);
+    const Result<void> added = receiver.AddPieces(chunk.header, pieces);
+    ASSERT_TRUE(added) << added.error().message;
+    EXPECT_FALSE(receiver.AddPieces(chunk.header, pieces));  // the same again
+  }
+  ExpectWhole(std::move(receiver), model_);
+}
+
 TEST_P(Transfer, RefusesARepeatedOrASkippedChunkAndGoesOn) {
   ModelReceiver receiver = Receiver();
   std::vector<std::byte> scratch[3];
@@ -259,6 +286,30 @@ TEST(ModelSender, SendsRawValuesFromTheModelItself) {
   sender.Next(scratch);
   EXPECT_EQ(sender.Next(scratch).payload.data(), model->bytes().data() + kChunkBytes);
   EXPECT_TRUE(scratch.empty());
+}
+
+// The bytes that docs/wire.md shows.
+TEST(ModelSender, SendsTheFramesOfItsDescription) {
+  ModelPool pool = PoolOf(2);
+  const ModelPtr model = pool.Copy(std::vector<float>{1.0f, -2.5f});
+  EXPECT_EQ(model->Fingerprint(), 0x3f8e59f0dae191deu);
+  const auto sent = [&](Encoding encoding) {
+    std::vector<std::byte> scratch;
+    const Chunk chunk = ModelSender(model, encoding).Next(scratch);
+    std::string text;
+    const auto add = [&](std::span<const std::byte> bytes) {
+      for (std::byte byte : bytes) text += Hex(static_cast<uint64_t>(byte)).substr(14);
+    };
+    add(EncodeHeader(chunk.header));
+    add(chunk.payload);
+    return text;
+  };
+  EXPECT_EQ(sent(Encoding::kRaw),
+            "4d5446310300000000000000000000000800000008000000de91e1daf0598e3f"
+            "0000803f000020c0");
+  EXPECT_EQ(sent(Encoding::kHalf),
+            "4d54463103000000000000000000000004000000080000003e109ef03fcf3a11"
+            "003c00c1");
 }
 
 TEST(ModelSender, RefusesToGoOnWhereNoValueBegins) {
