@@ -12,7 +12,7 @@
 namespace metis::report {
 namespace {
 
-constexpr size_t kBufferBytes = 64 << 10;  // a few hundred lines a call of the system
+constexpr size_t kBufferBytes = 8 << 10;  // some lines a call of the system; lost if killed
 
 Error Failed(std::string_view what, const std::string& path, int error) {
   return Unavailable(
