@@ -21,23 +21,19 @@ Result<std::unique_ptr<DurableController>> DurableController::Open(
 }
 
 Result<void> DurableController::Recover() {
-  Result<Recovered> recovered = log_.Load();
-  if (!recovered) return recovered.error();
-  if (recovered->snapshot) {
-    if (Result<void> restored = controller_.Restore(*recovered->snapshot); !restored) {
-      return restored;
-    }
-  }
   std::vector<federation::Action> actions;
-  for (const LoggedEvent& logged : recovered->events) {
-    actions.clear();
-    controller_.Handle(logged.time, logged.event, actions);
-    if (options_.recorder == nullptr) continue;
-    options_.recorder->Event(logged.time, logged.event);
-    for (const federation::Action& action : actions) options_.recorder->Action(logged.time, action);
-  }
-  since_snapshot_ = recovered->events.size();
-  return {};
+  return log_.Replay([this](const Archived& snapshot) { return controller_.Restore(snapshot); },
+                     [this, &actions](const LoggedEvent& logged) -> Result<void> {
+                       actions.clear();
+                       controller_.Handle(logged.time, logged.event, actions);
+                       ++since_snapshot_;
+                       if (options_.recorder == nullptr) return {};
+                       options_.recorder->Event(logged.time, logged.event);
+                       for (const federation::Action& action : actions) {
+                         options_.recorder->Action(logged.time, action);
+                       }
+                       return {};
+                     });
 }
 
 Result<void> DurableController::Handle(Instant now, const federation::Event& event,

@@ -2,16 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include "metis/federation/testing.h"
+#include "metis/drivers/testing.h"
 
 namespace metis::drivers {
 namespace {
 
 using federation::Action;
 using federation::Event;
-using federation::Harness;
-using federation::OperatorCommand;
-using federation::TimerId;
 
 // A log that can be told to refuse.
 class FlakyLog final : public EventLog {
@@ -39,28 +36,6 @@ class FlakyLog final : public EventLog {
  private:
   MemoryEventLog log_;
 };
-
-// A federation of three unequal learners in which most things happen.
-void Play(Harness& harness) {
-  harness.JoinAll();
-  harness.Update(0, 1, 0.5f, 7);
-  harness.Answer(1, harness.IdOf(0, 1), 3);
-  harness.After(Duration::Seconds(2));
-  harness.Update(2, 1, -1.25f, 11);
-  harness.Answer(2, harness.IdOf(0, 1), 4);
-  harness.Lose(1);
-  harness.Answer(0, harness.IdOf(2, 1), 2);
-  harness.After(Duration::Seconds(3));
-  harness.Update(0, 2, 2.0f, 13);
-  harness.Command(OperatorCommand::Kind::kPause);
-  harness.Fire(TimerId::Kind::kEvaluation, 3);
-  harness.Return(1);
-  harness.Command(OperatorCommand::Kind::kResume);
-  harness.Join(2, federation::kSecondLife);
-  harness.Update(1, 1, 0.75f, 5);
-  harness.Command(OperatorCommand::Kind::kWithdraw, 0);
-  harness.Leave(2);
-}
 
 class DurableControllerTest : public testing::Test {
  protected:

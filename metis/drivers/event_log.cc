@@ -2,6 +2,18 @@
 
 namespace metis::drivers {
 
+Result<void> EventLog::Replay(const OnSnapshot& on_snapshot, const OnEvent& on_event) const {
+  Result<Recovered> recovered = Load();
+  if (!recovered) return recovered.error();
+  if (recovered->snapshot) {
+    if (Result<void> told = on_snapshot(*recovered->snapshot); !told) return told;
+  }
+  for (const LoggedEvent& logged : recovered->events) {
+    if (Result<void> told = on_event(logged); !told) return told;
+  }
+  return {};
+}
+
 Result<void> MemoryEventLog::Append(Instant time, const federation::Event& event) {
   state_.events.push_back({time, event});
   return {};

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -32,6 +33,11 @@ class EventLog {
   // The state after everything appended so far: earlier events are no longer needed to restart.
   virtual Result<void> SaveSnapshot(Archived snapshot) = 0;
   virtual Result<Recovered> Load() const = 0;
+  // The same told one by one, the snapshot first if there is one: the models of many events need
+  // not be in memory together. The first error ends it.
+  using OnSnapshot = std::function<Result<void>(const Archived&)>;
+  using OnEvent = std::function<Result<void>(const LoggedEvent&)>;
+  virtual Result<void> Replay(const OnSnapshot& on_snapshot, const OnEvent& on_event) const;
   // How many events there were before the latest snapshot: where the record of a run goes on.
   virtual uint64_t events_before_snapshot() const = 0;
 };

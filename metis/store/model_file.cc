@@ -4,16 +4,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "metis/core/archive.h"
 #include "metis/core/fingerprint.h"
 #include "metis/core/text.h"
+#include "metis/store/posix_file.h"
 
 namespace metis::store {
 
@@ -66,50 +65,6 @@ uint64_t ValuesOffset(uint64_t header_bytes) {
   return (sizeof(Preamble) + header_bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-Error Failed(std::string_view what, const std::string& path) {
-  return Unavailable(Text(path, ": ", what, " failed: ", std::generic_category().message(errno)));
-}
-
-class File {
- public:
-  explicit File(int descriptor) : descriptor_(descriptor) {}
-  ~File() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  int get() const { return descriptor_; }
-  bool ok() const { return descriptor_ >= 0; }
-
- private:
-  const int descriptor_;
-};
-
-bool WriteAll(int file, const void* data, size_t size) {
-  const char* from = static_cast<const char*>(data);
-  while (size > 0) {
-    const ssize_t written = ::write(file, from, size);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    from += written;
-    size -= static_cast<size_t>(written);
-  }
-  return true;
-}
-
-// False at the end of the file too.
-bool ReadAll(int file, void* data, size_t size) {
-  char* to = static_cast<char*>(data);
-  while (size > 0) {
-    const ssize_t got = ::read(file, to, size);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
-    to += got;
-    size -= static_cast<size_t>(got);
-  }
-  return true;
-}
-
 Result<void> WriteDurably(const std::string& path, std::string_view head, const Model& model) {
   File file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (!file.ok()) return Failed("creating it", path);
@@ -119,11 +74,6 @@ Result<void> WriteDurably(const std::string& path, std::string_view head, const 
     return Failed("writing", path);
   }
   return {};
-}
-
-void SyncDirectory(const fs::path& directory) {
-  File file(::open(directory.empty() ? "." : directory.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.ok()) ::fsync(file.get());
 }
 
 bool IsFactName(std::string_view name) {
@@ -230,7 +180,7 @@ Result<void> WriteModelFile(const std::string& path, const ModelFacts& facts, co
     ::unlink(fresh.c_str());
     return written;
   }
-  SyncDirectory(fs::path(path).parent_path());
+  (void)SyncDirectory(fs::path(path).parent_path());  // whole in any case, if not durable yet
   return {};
 }
 

@@ -1,10 +1,11 @@
 // Learners' latest models, in memory up to a budget: beyond it the ones put longest ago are kept on
-// disk only and read when they are needed. With a durable log their files are there already. Owned
-// by one Community; not thread-safe.
+// disk only and read when they are needed. With a durable log their files are there already, and
+// every snapshot refers to them; without one nothing removes the files. A model that the disk
+// refuses stays in memory, so that results never depend on the disk. Owned by one Community; not
+// thread-safe.
 #pragma once
 
 #include <cstdint>
-#include <list>
 #include <map>
 #include <string>
 
@@ -15,14 +16,14 @@ namespace metis::store {
 
 class SpillingModelStore final : public federation::ModelStore {
  public:
-  // The blobs outlive it.
+  // The blobs outlive it. A budget of 0 keeps no model in memory.
   SpillingModelStore(BlobStore& blobs, uint64_t budget_bytes);
 
   Result<void> Put(LearnerId learner, ModelPtr model) override;
   Result<ModelPtr> Get(LearnerId learner) const override;
   void Erase(LearnerId learner) override;
 
-  uint64_t bytes_in_memory() const;
+  uint64_t bytes_in_memory() const { return bytes_in_memory_; }
 
  private:
   struct Entry {
@@ -30,10 +31,14 @@ class SpillingModelStore final : public federation::ModelStore {
     std::string blob;  // its file; empty: in memory only
     uint64_t put = 0;  // when, by a counter
   };
+  void Spill();
+
   BlobStore& blobs_;
   const uint64_t budget_bytes_;
   uint64_t next_put_ = 0;
+  uint64_t bytes_in_memory_ = 0;
   std::map<LearnerId, Entry> entries_;
+  std::map<uint64_t, LearnerId> by_age_;  // of those in memory
 };
 
 }  // namespace metis::store

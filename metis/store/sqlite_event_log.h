@@ -26,6 +26,7 @@ class SqliteEventLog final : public drivers::EventLog {
   Result<void> Append(Instant time, const federation::Event& event) override;
   Result<void> SaveSnapshot(Archived snapshot) override;
   Result<drivers::Recovered> Load() const override;
+  Result<void> Replay(const OnSnapshot& on_snapshot, const OnEvent& on_event) const override;
   uint64_t events_before_snapshot() const override;
 
  private:

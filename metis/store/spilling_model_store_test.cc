@@ -1,0 +1,102 @@
+#include "metis/store/spilling_model_store.h"
+
+#include "metis/core/random.h"
+#include "metis/federation/community.h"
+#include "metis/store/testing.h"
+
+namespace metis::store {
+namespace {
+
+using federation::Community;
+using federation::Gate;
+using federation::MemoryModelStore;
+using federation::Values;
+
+class SpillingModelStoreTest : public ::testing::Test {
+ protected:
+  TemporaryDirectory home_;
+  federation::Models models_{7};
+  std::unique_ptr<BlobStore> blobs_ = BlobStore::Open(home_ / "blobs", models_.pool()).value();
+  const uint64_t one_ = models_.schema()->bytes();
+};
+
+TEST_F(SpillingModelStoreTest, TheOnesPutLongestAgoGoToTheDisk) {
+  SpillingModelStore store(*blobs_, 2 * one_);
+  for (uint32_t k : {5u, 1u, 3u}) {
+    ASSERT_TRUE(store.Put(LearnerId(k), models_.From(static_cast<float>(k))));
+  }
+  EXPECT_EQ(store.bytes_in_memory(), 2 * one_);
+  EXPECT_EQ(blobs_->bytes(), one_) << "learner 5 alone";
+  ASSERT_TRUE(store.Put(LearnerId(5), models_.From(50)));
+  EXPECT_EQ(blobs_->bytes(), 2 * one_) << "now learner 1";
+  EXPECT_EQ(Values(store.Get(LearnerId(5)).value()), Values(models_.From(50)));
+  EXPECT_EQ(Values(store.Get(LearnerId(1)).value()), Values(models_.From(1)));
+  EXPECT_EQ(Values(store.Get(LearnerId(3)).value()), Values(models_.From(3)));
+  store.Erase(LearnerId(3));
+  store.Erase(LearnerId(1));
+  EXPECT_EQ(store.bytes_in_memory(), one_);
+  EXPECT_EQ(store.Get(LearnerId(3)).error().code, ErrorCode::kNotFound);
+}
+
+TEST_F(SpillingModelStoreTest, WhatTheDiskRefusesStaysInMemory) {
+  SpillingModelStore store(*blobs_, 0);
+  {
+    FullDisk full(8);
+    ASSERT_TRUE(store.Put(LearnerId(0), models_.From(1)));
+    ASSERT_TRUE(store.Put(LearnerId(1), models_.From(2)));
+    EXPECT_EQ(store.bytes_in_memory(), 2 * one_);
+    EXPECT_EQ(Values(store.Get(LearnerId(0)).value()), Values(models_.From(1)));
+  }
+  ASSERT_TRUE(store.Put(LearnerId(2), models_.From(3)));
+  EXPECT_EQ(store.bytes_in_memory(), 0u) << "all of them, once there is space";
+  EXPECT_EQ(Values(store.Get(LearnerId(1)).value()), Values(models_.From(2)));
+}
+
+TEST_F(SpillingModelStoreTest, ADamagedFileIsAnErrorNotAModel) {
+  SpillingModelStore store(*blobs_, 0);
+  ASSERT_TRUE(store.Put(LearnerId(0), models_.From(1)));
+  for (const auto& [path, bytes] : AllFiles(home_.path())) {
+    if (bytes.size() == one_) PutBytes(path, std::string(one_, 'x'));
+  }
+  EXPECT_FALSE(store.Get(LearnerId(0)));
+}
+
+class AnyBudget : public SpillingModelStoreTest, public ::testing::WithParamInterface<uint64_t> {};
+
+// One history of a community, told to two that differ in their store only.
+TEST_P(AnyBudget, ACommunityIsTheSameToTheBitWithAnyBudget) {
+  SpillingModelStore spilling(*blobs_, GetParam() * one_);
+  MemoryModelStore memory;
+  Community a(models_.From(0), Gate{}, models_.pool(), spilling);
+  Community b(models_.From(0), Gate{}, models_.pool(), memory);
+  Random random({.seed = 11, .purpose = Purpose::kTest});
+  for (int step = 0; step < 120; ++step) {
+    const LearnerId learner(static_cast<uint32_t>(random.Below(6)));
+    if (random.Chance(0.15)) {
+      EXPECT_EQ(a.Withdraw(learner).ok(), b.Withdraw(learner).ok());
+    } else if (random.Chance(0.1)) {
+      std::vector<federation::Contribution> all;
+      for (uint32_t k = 0; k < 6; k += 1 + static_cast<uint32_t>(random.Below(2))) {
+        all.push_back({LearnerId(k), random.Uniform(), models_.From(float(random.Normal()))});
+      }
+      EXPECT_TRUE(a.ReplaceAll(all));
+      EXPECT_TRUE(b.ReplaceAll(all));
+    } else {
+      const double contribution = random.Uniform();
+      const ModelPtr model = models_.From(float(random.Normal()));
+      EXPECT_TRUE(a.Replace(learner, contribution, model));
+      EXPECT_TRUE(b.Replace(learner, contribution, model));
+    }
+    ASSERT_TRUE(SameBits(a.Current(), b.Current())) << step;
+    ASSERT_EQ(StateBytes(a), StateBytes(b)) << step;
+    ASSERT_LE(spilling.bytes_in_memory(), GetParam() * one_);
+  }
+  ASSERT_TRUE(a.RaiseScale(64));
+  ASSERT_TRUE(b.RaiseScale(64));
+  EXPECT_TRUE(SameBits(a.Recompute().value(), b.Recompute().value()));
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, AnyBudget, ::testing::Values(0, 1, 3, 1000));
+
+}  // namespace
+}  // namespace metis::store

@@ -1,0 +1,84 @@
+// What the store's tests share: a directory of their own, and files damaged on purpose. For tests
+// only.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <string>
+
+#include "metis/federation/testing.h"
+#include "metis/store/blob_store.h"
+
+namespace metis::store {
+
+// Removed with its content.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "metis_store_XXXXXX").string();
+    path_ = ::mkdtemp(pattern.data());
+  }
+  ~TemporaryDirectory() { std::filesystem::remove_all(path_); }
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+
+  std::string operator/(const std::string& name) const { return path_ / name; }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+inline std::string BytesOf(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+inline void PutBytes(const std::string& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+// Every file below, with its content.
+inline std::map<std::string, std::string> AllFiles(const std::filesystem::path& directory) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(directory)) {
+    if (entry.is_regular_file()) files[entry.path().string()] = BytesOf(entry.path().string());
+  }
+  return files;
+}
+
+// As long as it lives, no file of this process may grow beyond so many bytes: a full disk, for
+// those who write.
+class FullDisk {
+ public:
+  explicit FullDisk(rlim_t most_bytes) : before_action_(std::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    rlimit limit = before_;
+    limit.rlim_cur = most_bytes;
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FullDisk() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, before_action_);
+  }
+  FullDisk(const FullDisk&) = delete;
+  FullDisk& operator=(const FullDisk&) = delete;
+
+ private:
+  rlimit before_ = {};
+  void (*before_action_)(int);
+};
+
+inline bool SameBits(const ModelPtr& a, const ModelPtr& b) {
+  return a->size() == b->size() &&
+         std::memcmp(a->bytes().data(), b->bytes().data(), a->bytes().size()) == 0;
+}
+
+}  // namespace metis::store
