@@ -1,12 +1,10 @@
 #include "apps/participant.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
@@ -17,6 +15,7 @@
 
 #include "apps/cli.h"
 #include "metis/core/text.h"
+#include "metis/store/posix_file.h"
 #include "metis/wire/messages.h"
 
 namespace metis::apps {
@@ -24,28 +23,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string Why() { return std::generic_category().message(errno); }
-
-Error Failed(std::string_view doing, const std::string& path) {
-  return Unavailable(Text(path, ": ", doing, " failed: ", Why()));
-}
-
 // Writes a small file whole or not at all, and onto the disk.
 Result<void> WriteDurably(const std::string& path, const std::string& text) {
   const std::string fresh = path + ".new";
-  const int file = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  if (file < 0) return Failed("creating it", fresh);
-  const bool written = ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  const bool durable = written && ::fsync(file) == 0;
-  ::close(file);
-  if (!durable) return Failed("writing", fresh);
-  if (::rename(fresh.c_str(), path.c_str()) != 0) return Failed("renaming", fresh);
-  const std::string above = fs::path(path).parent_path().string();
-  const int directory = ::open(above.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const bool renamed = directory >= 0 && ::fsync(directory) == 0;
-  if (directory >= 0) ::close(directory);
-  if (!renamed) return Failed("syncing", above);
-  return {};
+  {
+    const store::File file(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    if (!file.ok()) return store::Failed("creating", fresh);
+    const bool written = store::WriteAll(file.get(), text.data(), text.size());
+    if (!written || ::fsync(file.get()) != 0) return store::Failed("writing", fresh);
+  }
+  if (::rename(fresh.c_str(), path.c_str()) != 0) return store::Failed("renaming", fresh);
+  return store::SyncDirectory(fs::path(path).parent_path());
 }
 
 // ~/.local/state/metis/site-3@controller.example-7740
@@ -104,21 +92,11 @@ Result<std::unique_ptr<Lives>> Lives::Open(const std::string& directory) {
   fs::create_directories(directory, error);
   if (error) return Unavailable(Text(directory, " can't be made: ", error.message()));
   const std::string path = directory + "/incarnation";
-  const std::string lock = path + ".lock";
-  const int file = ::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (file < 0) return Failed("creating it", lock);
-  if (::flock(file, LOCK_EX | LOCK_NB) != 0) {
-    const bool taken = errno == EWOULDBLOCK;
-    Error failed = Failed("locking", lock);
-    ::close(file);
-    if (!taken) return failed;
-    return Invalid(Text(directory, " is used by another process: this participant runs already; ",
-                        "end it, or choose another name"));
-  }
-  return std::unique_ptr<Lives>(new Lives(path, file));
+  Result<store::ProcessLock> lock =
+      store::ProcessLock::Take(path + ".lock", Text("the participant of ", directory));
+  if (!lock) return lock.error();
+  return std::unique_ptr<Lives>(new Lives(path, *std::move(lock)));
 }
-
-Lives::~Lives() { ::close(lock_); }
 
 Result<Incarnation> Lives::Begin(uint32_t now_s) {
   uint32_t latest = 0;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "apps/console.h"
 #include "apps/interrupts.h"
@@ -12,6 +13,7 @@
 #include "metis/config/config.h"
 #include "metis/core/result.h"
 #include "metis/rpc/participant_client.h"
+#include "metis/store/posix_file.h"
 
 namespace CLI {
 class App;
@@ -34,17 +36,17 @@ class Lives {
  public:
   // Creates the directory. Fails where another process has it.
   static Result<std::unique_ptr<Lives>> Open(const std::string& directory);
-  ~Lives();
 
   // One more than the latest, at least `now_s` (seconds of the calendar, so that a lost file does
   // no harm). Durable when this returns.
   Result<Incarnation> Begin(uint32_t now_s);
 
  private:
-  Lives(std::string path, int lock) : path_(std::move(path)), lock_(lock) {}
+  Lives(std::string path, store::ProcessLock lock)
+      : path_(std::move(path)), lock_(std::move(lock)) {}
 
   const std::string path_;
-  const int lock_;
+  const store::ProcessLock lock_;
 };
 
 // A participant that was welcomed.
