@@ -12,7 +12,7 @@ namespace {
 
 int Main(int argc, const char* const* argv) {
   ControllerOptions options;
-  std::string record = "light", listen;
+  std::string record, listen;
   std::vector<std::string> assignments;
   CLI::App app(
       "Runs the controller of a federation over the network: learners and an observer join it, it\n"
@@ -40,14 +40,16 @@ int Main(int argc, const char* const* argv) {
   app.add_option("--listen", listen, "HOST:PORT to listen on (network.listen)");
   AddTlsOptions(app, options.tls);
   app.add_option("--record", record,
-                 "replayable: keep the model of every update, for `metis replay`; light: don't")
-      ->check(CLI::IsMember({"replayable", "light"}))
-      ->capture_default_str();
+                 "replayable: keep the model of every update, for `metis replay`; light: don't;\n"
+                 "default: light, or as the run was begun")
+      ->check(CLI::IsMember({"replayable", "light"}));
   app.add_option("--set", assignments, "Any key of the configuration: section.key=value")
       ->allow_extra_args(false);
   AddVersionOption(app);
   if (std::optional<int> code = ParseArguments(app, argc, argv)) return *code;
-  if (record == "replayable") options.record = report::Record::kReplayable;
+  if (!record.empty()) {
+    options.record = record == "light" ? report::Record::kLight : report::Record::kReplayable;
+  }
   if (!listen.empty()) options.overrides.push_back({"network.listen", listen, "--listen"});
   for (const std::string& text : assignments) {
     Result<config::Assignment> assignment = config::ParseAssignment(text);

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <ctime>
 #include <filesystem>
 #include <iostream>
 #include <optional>
@@ -59,6 +60,16 @@ bool OutOfDescriptors() {
   return false;
 }
 
+// "2024-05-17T09:30:00Z"
+std::string TimeNow() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm parts{};
+  ::gmtime_r(&now, &parts);
+  char text[32];
+  const size_t length = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return std::string(text, length);
+}
+
 // What an operator sees of the federation, taken on its loop.
 struct View {
   federation::Phase phase = federation::Phase::kWaiting;
@@ -102,7 +113,6 @@ class ControllerRun {
   const ControllerSetup setup_;
   Console console_;
   ModelPool pool_;
-  std::string federation_;
   std::unique_ptr<report::AuditLog> audit_;
   std::unique_ptr<store::BlobStore> blobs_;  // null: nothing is kept on disk
   std::unique_ptr<drivers::EventLog> log_;
@@ -133,18 +143,11 @@ Result<void> ControllerRun::OpenDirectory() {
     const bool empty = fs::exists(Path(kFederationFile), absent) &&
                        fs::file_size(Path(report::kEventsFile), absent) == 0 && !absent;
     Result<std::unique_ptr<report::RunWriter>> writer = report::RunWriter::Create(
-        options_.run, setup_.config_toml(), setup_.initial.model, empty, options_.record);
+        options_.run, setup_.config_toml(), setup_.initial.model, empty, setup_.record);
     if (!writer) return writer.error();
     writer_ = *std::move(writer);
-    Result<void> wrote =
-        store::WriteModelFile(Path(kInitialFile), setup_.initial.facts, *setup_.initial.model);
-    if (!wrote) return wrote;
-    wrote = report::WriteRunFile(Path(kFederationFile), NewFederationName(setup_) + "\n");
-    if (!wrote) return wrote;
+    if (Result<void> wrote = WriteSetup(setup_, options_.run); !wrote) return wrote;
   }
-  Result<std::string> name = report::ReadRunFile(Path(kFederationFile));
-  if (!name) return name.error();
-  federation_ = name->substr(0, name->find('\n'));
   Result<std::unique_ptr<report::AuditLog>> audit = report::AuditLog::Open(Path(kAuditFile));
   if (!audit) return audit.error();
   audit_ = *std::move(audit);
@@ -173,8 +176,8 @@ Result<void> ControllerRun::OpenStorage() {
 
 Result<void> ControllerRun::OpenWriter() {
   if (writer_) return {};
-  Result<std::unique_ptr<report::RunWriter>> writer =
-      report::RunWriter::Continue(options_.run, pool_, log_->events_before_snapshot());
+  Result<std::unique_ptr<report::RunWriter>> writer = report::RunWriter::Continue(
+      options_.run, log_->events_before_snapshot(), setup_.initial.model, setup_.record);
   if (!writer) return writer.error();
   writer_ = *std::move(writer);
   return {};
@@ -209,7 +212,7 @@ Result<void> ControllerRun::Listen(std::optional<rpc::Credentials> credentials) 
   rpc::ControllerServerOptions options;
   options.settings = setup_.config.network;
   options.credentials = std::move(credentials);
-  options.federation = federation_;
+  options.federation = setup_.federation;
   options.config_toml = setup_.config_toml();
   options.program = Text("metis ", Version());
   options.heartbeat = setup_.config.federation.membership.heartbeat;
@@ -221,7 +224,11 @@ Result<void> ControllerRun::Listen(std::optional<rpc::Credentials> credentials) 
     };
   }
   options.audit = [this](const rpc::Refusal& refusal) {
-    audit_->Refused({refusal.peer, refusal.name, refusal.reason, refusal.message});
+    Result<void> kept = audit_->Append(TimeNow(), {{"peer", refusal.peer},
+                                                   {"name", refusal.name},
+                                                   {"reason", refusal.reason},
+                                                   {"message", refusal.message}});
+    if (!kept) console_.Say(kept.error().message);
   };
   Result<rpc::HostPort> address = rpc::ParseHostPort(setup_.config.network.listen);
   if (!address) return address.error().In("network.listen");
@@ -232,7 +239,7 @@ Result<void> ControllerRun::Listen(std::optional<rpc::Credentials> credentials) 
   const bool ipv6 = address->host.find(':') != std::string::npos;
   const std::string listens =
       Text(ipv6 ? "[" : "", address->host, ipv6 ? "]:" : ":", server_->port());
-  console_.Say(Text("listening on ", listens, ", federation ", federation_));
+  console_.Say(Text("listening on ", listens, ", federation ", setup_.federation));
   return report::WriteRunFile(Path(kAddressFile), listens + "\n");
 }
 
@@ -316,7 +323,7 @@ store::ModelFacts ControllerRun::Facts() const {
   facts["dataset"] = setup_.config.source.dataset;
   facts["policy"] = std::string(federation::NameOf(setup_.config.federation.policy));
   facts["seed"] = Text(setup_.config.simulation.seed);
-  facts["federation"] = federation_;
+  facts["federation"] = setup_.federation;
   return facts;
 }
 

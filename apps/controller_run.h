@@ -2,7 +2,7 @@
 // controller` does. Without libtorch: a controller mixes models and knows nothing of networks.
 #pragma once
 
-#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,7 +22,7 @@ struct ControllerOptions {
   std::vector<config::Assignment> overrides;
   std::string model;  // the initial one; empty: the run's own, or that of the built-in data
   std::string run;    // directory
-  report::Record record = report::Record::kLight;
+  std::optional<report::Record> record;  // none: the run's own, or light
   TlsOptions tls;
 };
 

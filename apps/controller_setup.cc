@@ -9,6 +9,7 @@
 #include "metis/core/fingerprint.h"
 #include "metis/core/text.h"
 #include "metis/data/source.h"
+#include "metis/report/run_files.h"
 #include "metis/sim/builtin_data.h"
 
 namespace metis::apps {
@@ -72,6 +73,39 @@ Result<void> AgreeOnModel(const store::ModelFacts& facts, config::Config& config
   return {};
 }
 
+std::string_view RecordWord(report::Record record) {
+  return record == report::Record::kLight ? "light" : "replayable";
+}
+
+std::string NewName(const ControllerSetup& setup) {
+  std::array<char, 16> draw{};
+  METIS_CHECK(::getrandom(draw.data(), draw.size(), 0) == static_cast<ssize_t>(draw.size()));
+  return Hex(Fingerprint(setup.identity() + std::string(draw.data(), draw.size())));
+}
+
+// What is the same at every start of a run.
+Result<void> NameAndRecord(const ControllerOptions& options, ControllerSetup& setup) {
+  if (!setup.goes_on) {
+    setup.federation = NewName(setup);
+    setup.record = options.record.value_or(report::Record::kLight);
+    return {};
+  }
+  const std::string path = Text(options.run, "/", kFederationFile);
+  Result<std::string> text = report::ReadRunFile(path);
+  if (!text) return text.error();
+  const size_t end = text->find('\n');
+  const bool light = end != text->npos && text->substr(end + 1) == "light\n";
+  const bool replayable = end != text->npos && text->substr(end + 1) == "replayable\n";
+  if (!light && !replayable) return Invalid(Text(path, " is damaged: it is no federation's name"));
+  setup.federation = text->substr(0, end);
+  setup.record = light ? report::Record::kLight : report::Record::kReplayable;
+  if (options.record && *options.record != setup.record) {
+    return Invalid(Text("--record ", RecordWord(*options.record), ": the run in ", options.run,
+                        " was begun with --record ", RecordWord(setup.record), ", which stays"));
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string ControllerSetup::identity() const {
@@ -97,13 +131,16 @@ Result<ControllerSetup> ReadSetup(const ControllerOptions& options) {
   }
   setup.config = *std::move(config);
   setup.initial = *std::move(initial);
+  if (Result<void> named = NameAndRecord(options, setup); !named) return named.error();
   return setup;
 }
 
-std::string NewFederationName(const ControllerSetup& setup) {
-  std::array<char, 16> draw{};
-  METIS_CHECK(::getrandom(draw.data(), draw.size(), 0) == static_cast<ssize_t>(draw.size()));
-  return Hex(Fingerprint(setup.identity() + std::string(draw.data(), draw.size())));
+Result<void> WriteSetup(const ControllerSetup& setup, const std::string& run) {
+  Result<void> wrote = store::WriteModelFile(Text(run, "/", kInitialFile), setup.initial.facts,
+                                             *setup.initial.model);
+  if (!wrote) return wrote;
+  return report::WriteRunFile(Text(run, "/", kFederationFile),
+                              Text(setup.federation, "\n", RecordWord(setup.record), "\n"));
 }
 
 }  // namespace metis::apps

@@ -2,7 +2,7 @@
 // directory beside the record (docs/run-directory.md).
 //
 //   initial.metis   the model that the federation begins with, and what is known about it
-//   federation      the federation's name for ever: 16 hexadecimal digits
+//   federation      its name for ever, 16 hexadecimal digits; how it is recorded, a word
 //   address         where the controller listens, while it does
 //   audit.jsonl     what was refused, to whom
 //   state.db, blobs/  the state, while storage.durability is "full"
@@ -27,7 +27,9 @@ inline constexpr const char* kBlobsDirectory = "blobs";
 struct ControllerSetup {
   config::Config config;
   store::ModelFile initial;
-  bool goes_on = false;  // the directory holds the state of an earlier start
+  bool goes_on = false;    // the directory holds the state of an earlier start
+  std::string federation;  // its name: nobody else's, though its settings may be
+  report::Record record = report::Record::kLight;
 
   // Learners are told this.
   std::string config_toml() const { return config::FormatConfig(config); }
@@ -38,7 +40,7 @@ struct ControllerSetup {
 // Of a new federation, or of the one that `options.run` holds.
 Result<ControllerSetup> ReadSetup(const ControllerOptions& options);
 
-// The name of a new federation: nobody else's, though its settings may be.
-std::string NewFederationName(const ControllerSetup& setup);
+// Writes what a later start needs to go on with a new run.
+Result<void> WriteSetup(const ControllerSetup& setup, const std::string& run);
 
 }  // namespace metis::apps

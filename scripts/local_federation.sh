@@ -65,7 +65,7 @@ end() {
   trap - EXIT INT TERM
   local process
   for process in "${processes[@]:-}"; do
-    [[ -n ${process} ]] && kill -TERM "${process}" 2> /dev/null || true
+    if [[ -n ${process} ]]; then kill -TERM "${process}" 2> /dev/null || true; fi
   done
   wait || true
   rm -rf "${work}"
