@@ -1,12 +1,9 @@
 #include "apps/controller_run.h"
 
-#include <fcntl.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <chrono>
 #include <ctime>
 #include <filesystem>
@@ -50,14 +47,6 @@ void RaiseDescriptorLimit(uint32_t max_connections, Console& console) {
   console.Say(Text("network.max_connections = ", max_connections, ", but this process may open ",
                    uint64_t{limit.rlim_cur}, " files: raise that limit (ulimit -Hn), or fewer can ",
                    "connect"));
-}
-
-// Once they have run out, the listening socket may have been given up without a word.
-bool OutOfDescriptors() {
-  const int probe = ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
-  if (probe < 0) return errno == EMFILE || errno == ENFILE;
-  ::close(probe);
-  return false;
 }
 
 // "2024-05-17T09:30:00Z"
@@ -120,6 +109,7 @@ class ControllerRun {
   std::unique_ptr<rpc::ControllerServer> server_;  // outlives the host
   std::unique_ptr<drivers::ControllerHost> host_;
   std::atomic<bool> finished_ = false;
+  std::atomic<bool> deaf_ = false;  // the server hears nobody new any more
   uint64_t tests_told_ = 0;
   std::optional<metis::Version> best_kept_;
   report::Json summary_;
@@ -230,6 +220,8 @@ Result<void> ControllerRun::Listen(std::optional<rpc::Credentials> credentials) 
                                                    {"message", refusal.message}});
     if (!kept) console_.Say(kept.error().message);
   };
+  options.say = [this](const std::string& text) { console_.Say(text); };
+  options.on_deaf = [this] { deaf_ = true; };
   Result<rpc::HostPort> address = rpc::ParseHostPort(setup_.config.network.listen);
   if (!address) return address.error().In("network.listen");
   Result<std::unique_ptr<rpc::ControllerServer>> server =
@@ -288,17 +280,10 @@ void ControllerRun::Tell(const View& view) {
 int ControllerRun::Serve(const Interrupts& interrupts) {
   host_->Start(*server_);
   host_->OnFinished([this] { finished_ = true; });
-  int code = kOk;
-  while (!finished_ && !interrupts.asked() && code == kOk) {
+  while (!finished_ && !interrupts.asked() && !deaf_) {
     const View view = Look();
     Tell(view);
     KeepBest(view.best);
-    if (OutOfDescriptors()) {
-      console_.Say(
-          "out of file descriptors: nobody can connect any more. Start it again: it goes "
-          "on; raise the limit (ulimit -n) or lower network.max_connections");
-      code = kDeaf;
-    }
     std::this_thread::sleep_for(kLook);
   }
   if (finished_) SayFarewell();
@@ -306,7 +291,11 @@ int ControllerRun::Serve(const Interrupts& interrupts) {
   host_->Stop();
   std::error_code ignored;
   fs::remove(Path(kAddressFile), ignored);
-  return code;
+  if (!deaf_ || finished_) return kOk;
+  console_.Say(
+      "out of file descriptors: nobody can connect any more. Start it again: it goes on; raise "
+      "the limit (ulimit -n) or lower network.max_connections");
+  return kDeaf;
 }
 
 // Participants end as they hear that it is over: then nobody is connected.

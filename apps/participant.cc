@@ -147,14 +147,7 @@ Result<Joined> JoinFederation(const ParticipantOptions& options, federation::Rol
   if (!config) {
     return config.error().In("is the controller of another version of Metis?");
   }
-  // How often to speak is the federation's to say.
-  const Duration heartbeat = config->federation.membership.heartbeat;
-  if (heartbeat != dial.heartbeat) {
-    dial.heartbeat = heartbeat;
-    client->reset();
-    client = rpc::ParticipantClient::Connect(dial, interrupts.token());
-    if (!client) return client.error();
-  }
+  (*client)->SetHeartbeat(config->federation.membership.heartbeat);
   return Joined{*std::move(lives), *std::move(name), *incarnation, *std::move(config),
                 *std::move(client)};
 }

@@ -16,6 +16,7 @@ namespace {
 struct Heading {
   Instant time;
   std::string name;  // of the event or note
+  bool is_event = false;
 };
 
 // What the writer puts first: {"t_ns":123,"event":"counts", ... Lines of another form are left to
@@ -33,7 +34,8 @@ std::optional<Heading> Glance(std::string_view line) {
     line.remove_prefix(word.size());
     const size_t quote = line.find('"');
     if (quote == line.npos) return std::nullopt;
-    return Heading{Instant::FromNanoseconds(nanoseconds), std::string(line.substr(0, quote))};
+    return Heading{Instant::FromNanoseconds(nanoseconds), std::string(line.substr(0, quote)),
+                   word.starts_with(",\"event")};
   }
   return std::nullopt;
 }
@@ -45,7 +47,8 @@ Result<Heading> HeadingOf(const Json& json) {
   for (const char* word : {"event", "note"}) {
     auto name = json.find(word);
     if (name == json.end() || !name->is_string()) continue;
-    return Heading{Instant::FromNanoseconds(time->get<int64_t>()), name->get<std::string>()};
+    return Heading{Instant::FromNanoseconds(time->get<int64_t>()), name->get<std::string>(),
+                   std::string_view(word) == "event"};
   }
   return Invalid("neither an event nor a note");
 }
@@ -102,26 +105,33 @@ class LineTeller {
   drivers::Recorder& listener_;
 };
 
-Result<void> ReadLine(const std::string& text, LineTeller& teller, LightRead& read) {
-  if (std::optional<Heading> heading = Glance(text); heading && !LineTeller::Wants(heading->name)) {
-    read.last = heading->time;
-    ++read.skipped[heading->name];
-    return {};
+// False, and nothing is told, where the line is the event that is one too many.
+Result<bool> ReadLine(const std::string& text, uint64_t most_events, LineTeller& teller,
+                      LightRead& read) {
+  std::optional<Heading> heading = Glance(text);
+  Json json;
+  if (!heading || LineTeller::Wants(heading->name)) {
+    json = Json::parse(text, nullptr, false);
+    Result<Heading> parsed = HeadingOf(json);
+    if (!parsed) return parsed.error();
+    heading = *std::move(parsed);
   }
-  const Json json = Json::parse(text, nullptr, false);
-  Result<Heading> heading = HeadingOf(json);
-  if (!heading) return heading.error();
+  if (heading->is_event && read.events == most_events) return false;
+  if (heading->is_event) ++read.events;
   read.last = heading->time;
-  if (!LineTeller::Wants(heading->name)) {
+  read.bytes += text.size() + 1;
+  if (LineTeller::Wants(heading->name)) {
+    if (Result<void> told = teller.Tell(*heading, json); !told) return told.error();
+  } else {
     ++read.skipped[heading->name];
-    return {};
   }
-  return teller.Tell(*heading, json);
+  return true;
 }
 
 }  // namespace
 
-Result<LightRead> ReadLightly(const std::filesystem::path& events, drivers::Recorder& listener) {
+Result<LightRead> ReadLightly(const std::filesystem::path& events, drivers::Recorder& listener,
+                              uint64_t most_events) {
   std::ifstream file(events, std::ios::binary);
   if (!file) return NotFound(Text("cannot read ", events.string(), ": ", std::strerror(errno)));
   LineTeller teller(listener);
@@ -132,8 +142,9 @@ Result<LightRead> ReadLightly(const std::filesystem::path& events, drivers::Reco
       read.torn = true;
       break;
     }
-    Result<void> told = ReadLine(text, teller, read);
-    if (!told) return told.error().In(Text(events.string(), ":", number));
+    Result<bool> more = ReadLine(text, most_events, teller, read);
+    if (!more) return more.error().In(Text(events.string(), ":", number));
+    if (!*more) break;
   }
   if (file.bad()) return Unavailable(Text(events.string(), " cannot be read to its end"));
   return read;

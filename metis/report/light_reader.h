@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <map>
 #include <string>
 
@@ -19,11 +20,15 @@ namespace metis::report {
 struct LightRead {
   Instant last;                             // time of the last whole line
   std::map<std::string, uint64_t> skipped;  // lines that were only counted, by event or note
-  bool torn = false;  // the file ends within a line: the run was cut off while it wrote
+  bool torn = false;    // the file ends within a line: the run was cut off while it wrote
+  uint64_t events = 0;  // that were read, told or not
+  uint64_t bytes = 0;   // of the lines that were read
 };
 
 // Tells `listener` of the lines named above, in their order; models of updates and commits are
-// null. One thread; memory for one line. An error names file and line.
-Result<LightRead> ReadLightly(const std::filesystem::path& events, drivers::Recorder& listener);
+// null. Ends after `most_events` events and the notes that follow them. One thread; memory for one
+// line. An error names file and line.
+Result<LightRead> ReadLightly(const std::filesystem::path& events, drivers::Recorder& listener,
+                              uint64_t most_events = std::numeric_limits<uint64_t>::max());
 
 }  // namespace metis::report

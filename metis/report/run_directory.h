@@ -19,6 +19,7 @@
 #include "metis/core/model.h"
 #include "metis/core/result.h"
 #include "metis/drivers/recorder.h"
+#include "metis/report/append_file.h"
 #include "metis/report/json_archive.h"
 #include "metis/report/run_files.h"
 #include "metis/report/summary.h"
@@ -33,7 +34,8 @@ enum class Record {
   kLight,       // updates by their fingerprints
 };
 
-// Writes a run directory. Not thread-safe. A full disk is noticed at Finish(), never ignored.
+// Writes a run directory. Not thread-safe. A full disk is noticed at Sync() and Finish(), never
+// ignored; nothing is written after it, and Continue() mends the record.
 class RunWriter final : public drivers::Recorder {
  public:
   // Creates the directory. One that exists is refused, unless `replace` is set and it holds a run:
@@ -43,10 +45,24 @@ class RunWriter final : public drivers::Recorder {
                                                    const ModelPtr& initial, bool replace,
                                                    Record record = Record::kReplayable);
 
+  // Goes on with the record of a run whose process ended before the run did. The first
+  // `events_before_snapshot` events and their notes stay, and the models of the updates among them;
+  // everything later, a torn line too, is cut off and must be told again. `initial` and `record`
+  // are those that the run began with. An error (fewer events or models than that, another initial
+  // model) changes nothing. Reads events.jsonl once.
+  static Result<std::unique_ptr<RunWriter>> Continue(const std::string& directory,
+                                                     uint64_t events_before_snapshot,
+                                                     const ModelPtr& initial,
+                                                     Record record = Record::kReplayable);
+
   void Event(Instant now, const federation::Event& event) override;
   void Action(Instant now, const federation::Action& action) override;
 
   const SummaryBuilder& summary() const { return summary_; }
+
+  // Makes durable what was told so far: before a snapshot is saved, after which Continue() needs
+  // it.
+  Result<void> Sync();
 
   // Writes the summary and makes sure that all of it is on the disk.
   Result<void> Finish(const RunFacts& facts, const federation::Controller& controller);
@@ -55,12 +71,15 @@ class RunWriter final : public drivers::Recorder {
   RunWriter(std::string directory, Record record)
       : directory_(std::move(directory)), record_(record) {}
   uint64_t AppendModel(const Model& model);
+  void AppendLine(const Json& line);
+  Result<void> Flush();
 
   const std::string directory_;
   const Record record_;
-  std::ofstream events_;
-  std::ofstream models_;
+  AppendFile events_;
+  AppendFile models_;
   uint64_t models_written_ = 0;
+  bool names_durable_ = false;  // of the files, and the ones written at the start
   SummaryBuilder summary_;
 };
 

@@ -1,5 +1,3 @@
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 
 #include "metis/core/fingerprint.h"
@@ -32,24 +30,32 @@ Result<std::unique_ptr<RunWriter>> RunWriter::Create(const std::string& director
   }
   std::string schema = SchemaJson(*initial).dump(2) + "\n";
   if (Result<void> wrote = WriteRunFile(root / kSchemaFile, schema); !wrote) return wrote.error();
+  Result<AppendFile> events = AppendFile::Open(root / kEventsFile, 0);
+  if (!events) return events.error();
+  Result<AppendFile> models = AppendFile::Open(root / kModelsFile, 0);
+  if (!models) return models.error();
   std::unique_ptr<RunWriter> writer(new RunWriter(directory, record));
-  writer->events_.open(root / kEventsFile, std::ios::binary | std::ios::trunc);
-  writer->models_.open(root / kModelsFile, std::ios::binary | std::ios::trunc);
+  writer->events_ = *std::move(events);
+  writer->models_ = *std::move(models);
   writer->AppendModel(*initial);
-  if (!writer->events_ || !writer->models_) {
-    return Unavailable(Text("cannot write in ", directory, ": ", std::strerror(errno)));
-  }
+  if (Result<void> wrote = writer->models_.Flush(); !wrote) return wrote.error();
   std::error_code absent;
   fs::remove(root / kSummaryFile, absent);  // of the run that is replaced
   return writer;
 }
 
 uint64_t RunWriter::AppendModel(const Model& model) {
-  std::span<const std::byte> bytes = model.bytes();
-  models_.write(reinterpret_cast<const char*>(bytes.data()),
-                static_cast<std::streamsize>(bytes.size()));
-  models_.flush();  // before the line that refers to it: a killed run's lines have their models
+  const std::span<const std::byte> bytes = model.bytes();
+  models_.Append({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  // Before the line that refers to it: a killed run's lines have their models. An error stays until
+  // Finish() or Sync().
+  (void)models_.Flush();
   return models_written_++;
+}
+
+void RunWriter::AppendLine(const Json& line) {
+  // What a participant says about itself may be no UTF-8.
+  events_.Append(line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 void RunWriter::Event(Instant now, const federation::Event& event) {
@@ -69,7 +75,7 @@ void RunWriter::Event(Instant now, const federation::Event& event) {
   line["t_ns"] = now.nanoseconds();
   line["event"] = std::string(federation::kEventNames[event.index()]);
   line.update(std::move(fields).Take());
-  events_ << line.dump() << '\n';
+  AppendLine(line);
 }
 
 void RunWriter::Action(Instant now, const federation::Action& action) {
@@ -79,7 +85,7 @@ void RunWriter::Action(Instant now, const federation::Action& action) {
   Json line;
   line["t_ns"] = now.nanoseconds();
   line.update(note);
-  events_ << line.dump() << '\n';
+  AppendLine(line);
 }
 
 Json NoteLine(const federation::Action& action) {
@@ -114,13 +120,29 @@ Json NoteLine(const federation::Action& action) {
   return nullptr;
 }
 
-Result<void> RunWriter::Finish(const RunFacts& facts, const federation::Controller& controller) {
-  events_.flush();
-  models_.flush();
-  if (!events_ || !models_) {
-    return Unavailable(
-        Text("the record in ", directory_, " is incomplete: ", std::strerror(errno)));
+Result<void> RunWriter::Flush() {
+  const Result<void> events = events_.Flush(), models = models_.Flush();
+  if (events && models) return {};
+  const Error& error = events ? models.error() : events.error();
+  return error.In(Text("the record in ", directory_, " is incomplete"));
+}
+
+Result<void> RunWriter::Sync() {
+  if (Result<void> flushed = Flush(); !flushed) return flushed;
+  // Models first: a line must not be there without its model.
+  if (Result<void> synced = models_.Sync(); !synced) return synced;
+  if (Result<void> synced = events_.Sync(); !synced) return synced;
+  if (names_durable_) return {};
+  const fs::path root(directory_);
+  for (const fs::path& path : {root / kConfigFile, root / kSchemaFile, root}) {
+    if (Result<void> synced = SyncPath(path); !synced) return synced;
   }
+  names_durable_ = true;
+  return {};
+}
+
+Result<void> RunWriter::Finish(const RunFacts& facts, const federation::Controller& controller) {
+  if (Result<void> flushed = Flush(); !flushed) return flushed;
   std::string summary = FormatSummary(facts, controller, summary_).dump(2) + "\n";
   return WriteRunFile(fs::path(directory_) / kSummaryFile, summary);
 }

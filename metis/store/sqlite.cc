@@ -13,8 +13,11 @@ bool IsNoSpace(int error) { return error == ENOSPC || error == EDQUOT || error =
 }  // namespace
 
 Error DatabaseError(sqlite3* database, const std::string& path, std::string_view what) {
+  // SQLite keeps the system's word for an opening; of a statement that failed it is still in errno.
+  const int latest = errno;
+  const int kept = sqlite3_system_errno(database);
   const int code = sqlite3_errcode(database) & 0xFF;  // without what is only detail
-  const int system = sqlite3_system_errno(database);
+  const int system = kept != 0 ? kept : latest;
   const std::string words = sqlite3_errmsg(database);
   const std::string place = Text(path, ": ", what, " failed: ");
   if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB) {
@@ -61,7 +64,9 @@ Statement& Statement::BindBytes(std::string_view bytes) {
 
 int Statement::Step() {
   // What could not be prepared left its error with the database.
-  return statement_ == nullptr ? SQLITE_ERROR : sqlite3_step(statement_);
+  if (statement_ == nullptr) return SQLITE_ERROR;
+  errno = 0;
+  return sqlite3_step(statement_);
 }
 
 bool Statement::Run() {

@@ -45,11 +45,12 @@ inline void PutBytes(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
-// Every file below, with its content.
+// Every file below that is not empty, with its content.
 inline std::map<std::string, std::string> AllFiles(const std::filesystem::path& directory) {
   std::map<std::string, std::string> files;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(directory)) {
-    if (entry.is_regular_file()) files[entry.path().string()] = BytesOf(entry.path().string());
+    const std::string path = entry.path().string();
+    if (entry.is_regular_file() && entry.file_size() > 0) files[path] = BytesOf(path);
   }
   return files;
 }

@@ -1,0 +1,42 @@
+// A file that only grows, written through a buffer. After an error nothing more is written, so that
+// the file has no holes; the error stays. One thread.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "metis/core/result.h"
+
+namespace metis::report {
+
+class AppendFile {
+ public:
+  AppendFile() = default;  // of no file
+  // Of an existing file the first `kept` bytes stay and the rest is cut off; a missing one is made.
+  static Result<AppendFile> Open(const std::filesystem::path& path, uint64_t kept);
+  ~AppendFile();
+  AppendFile(AppendFile&& other) noexcept;
+  AppendFile& operator=(AppendFile&& other) noexcept;
+
+  void Append(std::string_view bytes);
+  // To the system: a process that is killed does not take it along.
+  Result<void> Flush();
+  // To the disk.
+  Result<void> Sync();
+
+ private:
+  void Write(std::string_view bytes);
+  Result<void> state() const;
+
+  std::string path_;
+  int descriptor_ = -1;
+  int error_ = 0;  // of errno: the first
+  std::string buffer_;
+};
+
+// Makes a file or the names in a directory durable.
+Result<void> SyncPath(const std::filesystem::path& path);
+
+}  // namespace metis::report
