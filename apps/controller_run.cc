@@ -344,10 +344,14 @@ Result<void> ControllerRun::Conclude() {
 
 void ControllerRun::PrintClosing() const {
   const bool complete = summary_.value("complete", false);
+  const bool tested = !summary_["tests"].empty();
   std::cout << (complete ? "finished" : "ended") << " at version "
             << summary_["version"].get<uint64_t>() << " after "
-            << summary_["update_requests"].get<uint64_t>() << " update requests, best accuracy "
-            << Fixed(summary_["accuracy"]["best"].get<double>(), 4) << "\n";
+            << summary_["update_requests"].get<uint64_t>() << " update requests"
+            << (tested
+                    ? Text(", best accuracy ", Fixed(summary_["accuracy"]["best"].get<double>(), 4))
+                    : ", never tested")
+            << "\n";
   if (!complete && setup_.config.storage.durability == store::Durability::kFull) {
     std::cout << "The state is kept in " << options_.run
               << ". To go on, with the same certificates: metis controller --run " << options_.run
