@@ -30,7 +30,7 @@ LAYERS = {
     "report": ("core federation drivers", "posix nlohmann/json.hpp"),
     "train": ("core learner data", "posix torch/ ATen/ c10/ caffe2/"),
     "sim": ("core federation learner data drivers", ""),
-    "wire": ("core federation", "proto/metis/ google/protobuf zstd.h xxhash.h immintrin.h"),
+    "wire": ("core federation", "proto/metis/ google/protobuf zstd.h xxhash.h immintrin.h cpuid.h"),
     "rpc": ("core federation store learner drivers wire", "posix proto/metis/ google/protobuf grpc openssl/"),
     # Of learner, sim, store, wire and rpc: settings.h.
     "config": ("core federation data learner sim store wire rpc", "toml++/"),

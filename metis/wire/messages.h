@@ -4,10 +4,11 @@
 // says who sent it: the caller knows that from the stream.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <variant>
+#include <string_view>
 
 #include "metis/core/model.h"
 #include "metis/core/result.h"
@@ -27,6 +28,10 @@ inline constexpr uint32_t kMaxClasses = 100'000;
 inline constexpr size_t kMaxNameBytes = 64;
 // 1 to 64 letters, digits, '-', '_', '.': what a participant may be called.
 Result<void> CheckName(std::string_view name);
+inline constexpr size_t kMaxGroupBytes = 256;  // of the name of a learner's group
+
+v1::Role EncodeRole(federation::Role role);
+Result<federation::Role> DecodeRole(v1::Role role);
 
 // --- Participant to controller
 
@@ -51,7 +56,8 @@ Result<v1::ToParticipant> EncodeAction(const federation::Action& action, uint64_
 ModelPtr ModelOf(const federation::Action& action);
 // The fingerprint of the model that must be downloaded before the message can be decoded.
 std::optional<uint64_t> OfferOf(const v1::ToParticipant& message);
-// `model`: the downloaded one, null for messages without an offer. Welcome, Refused and Heartbeat
+// `model`: the downloaded one, whose fingerprint is the offered one; null for messages without an
+// offer. Welcome, Refused and Heartbeat
 // are no actions: kInvalid.
 Result<federation::Action> DecodeAction(const v1::ToParticipant& message, LearnerId learner,
                                         Incarnation incarnation, ModelPtr model);

@@ -6,7 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -15,7 +15,17 @@
 #include "metis/wire/frame.h"
 #include "metis/wire/settings.h"
 
+struct ZSTD_CCtx_s;  // of zstd.h
+struct ZSTD_DCtx_s;
+
 namespace metis::wire {
+
+namespace transfer_internal {
+struct FreeZstd {
+  void operator()(ZSTD_CCtx_s* context) const;
+  void operator()(ZSTD_DCtx_s* context) const;
+};
+}  // namespace transfer_internal
 
 // The model as the other side will have it: itself, except that kHalf rounds every value to IEEE
 // binary16. Senders announce the fingerprint of this one. O(M) for kHalf.
@@ -28,9 +38,11 @@ struct Chunk {
   std::span<const std::byte> payload;
 };
 
-// Makes the chunks of a model (for kHalf: of one made by AsTransferred). One thread at a time.
+// Makes the chunks of a model (for kHalf: of one made by AsTransferred). Movable; one thread at a
+// time.
 class ModelSender {
  public:
+  // `offset` is checked: one that a peer named goes through ResumeAt.
   ModelSender(ModelPtr model, Encoding encoding, uint64_t offset = 0);
 
   const ModelPtr& model() const { return model_; }
@@ -44,10 +56,11 @@ class ModelSender {
  private:
   ModelPtr model_;
   Encoding encoding_;
-  uint64_t offset_;
+  uint64_t offset_ = 0;
+  std::unique_ptr<ZSTD_CCtx_s, transfer_internal::FreeZstd> compressor_;  // null until needed
 };
 
-// Puts a model together. One thread at a time.
+// Puts a model together. Movable; one thread at a time.
 class ModelReceiver {
  public:
   // Takes a buffer of the pool at once.
@@ -59,15 +72,19 @@ class ModelReceiver {
   // Chunks come in order; one that begins elsewhere, is too long, fails its checksum or does not
   // decode to its length is refused, and what is there stays good.
   Result<void> Add(const FrameHeader& header, std::span<const std::byte> payload);
-  // The whole model, once complete: an error if it is not the announced one. Ends the receiver.
+  // The whole model: an error if a part is missing or it is not the announced one. Its fingerprint
+  // is computed here. Ends the receiver.
   Result<ModelPtr> Take() &&;
 
  private:
+  Result<void> Decode(std::span<const std::byte> payload, std::span<float> values);
+
   ModelDraft draft_;
   Encoding encoding_;
   uint64_t fingerprint_;
   uint64_t size_;
   uint64_t offset_ = 0;
+  std::unique_ptr<ZSTD_DCtx_s, transfer_internal::FreeZstd> decompressor_;  // null until needed
 };
 
 }  // namespace metis::wire
