@@ -1,5 +1,6 @@
 // Messages of random and of damaged bytes: they are refused or they mean something, and whatever
 // was understood can be said again.
+#include <google/protobuf/stubs/logging.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -34,6 +35,7 @@ std::string Damaged(std::string text, Random& random) {
 // one. Some must be taken, or nothing was tried.
 template <typename Decode>
 void Try(const std::vector<std::string>& honest, uint64_t seed, Decode decode) {
+  const google::protobuf::LogSilencer no_words_about_text_that_is_not_utf8;
   Random random({.seed = seed});
   int taken = 0;
   for (int draw = 0; draw < kDraws; ++draw) {

@@ -166,7 +166,11 @@ TEST(EventMessages, RefuseToJoinWithAnImpossibleNameGroupOrNumberOfClasses) {
   EXPECT_TRUE(Decoded(message));
   EXPECT_FALSE(Decoded(message, "anna\n"));
   message.mutable_join()->set_group(std::string(kMaxGroupBytes + 1, 'g'));
-  EXPECT_THAT(Decoded(message).error().message, HasSubstr("group has 257 bytes, at most 256"));
+  EXPECT_THAT(Decoded(message).error().message, HasSubstr("of 257 bytes, is no name of a group"));
+  message.mutable_join()->set_group("slow\x1b[2J");
+  EXPECT_THAT(Decoded(message).error().message, HasSubstr("\"slow?[2J\", of 8 bytes"));
+  message.mutable_join()->set_group("langsame Ger\xc3\xa4te");
+  EXPECT_TRUE(Decoded(message));
   message.mutable_join()->clear_group();
   for (uint32_t i = 0; i < kMaxClasses; ++i) message.mutable_join()->add_validation_counts(i % 7);
   EXPECT_TRUE(Decoded(message));
@@ -221,6 +225,24 @@ TEST(Names, AreLettersDigitsAndThreeSigns) {
   for (std::string_view bad : {""sv, "a b"sv, "a/b"sv, "\xc3\xa4"sv, "a\0b"sv, "a\n"sv, "a\""sv}) {
     EXPECT_FALSE(CheckName(bad)) << bad;
   }
+}
+
+TEST(Names, ThatAreRefusedAreSaidWithoutTheirControlCharacters) {
+  EXPECT_THAT(CheckName("a\nb\x1b[31m").error().message, HasSubstr("\"a?b?[31m\""));
+}
+
+TEST(Printable, KeepsTextAndTakesControlCharactersAway) {
+  EXPECT_EQ(Printable("Ger\xc3\xa4te: 3 \xe2\x82\xac"), "Ger\xc3\xa4te: 3 \xe2\x82\xac");
+  EXPECT_EQ(Printable("a\tb\r\n\x7f\xc2\x9b\xc2\xa0"), "a?b????\xc2\xa0");
+  EXPECT_EQ(Printable(std::string_view("\0x", 2)), "?x");
+}
+
+TEST(Printable, CutsBetweenCharacters) {
+  EXPECT_EQ(Printable("abc", 3), "abc");
+  EXPECT_EQ(Printable("abcd", 3), "abc...");
+  EXPECT_EQ(Printable("ab\xe2\x82\xac", 4), "ab...");
+  EXPECT_EQ(Printable("\x80\x80\x80", 2), "...");
+  EXPECT_EQ(Printable(std::string(1000, 'x')).size(), 203u);
 }
 
 TEST(Versions, TheNewestOfBothIsTaken) {

@@ -358,6 +358,18 @@ TEST(ModelReceiver, RefusesAZstdChunkThatDecodesToMoreThanItsHeaderSays) {
   EXPECT_EQ(receiver.offset(), 0u);
 }
 
+TEST(ModelReceiver, RefusesAZstdChunkThatDecodesToLessThanItsHeaderSays) {
+  ModelPool pool = PoolOf(kParameters);
+  const ModelPtr model = RandomModel(pool, 1);
+  ModelReceiver receiver(pool, Encoding::kZstd, model->Fingerprint());
+  OwnChunk chunk = ChunkOf(*model, Encoding::kZstd, 0, 4000);
+  chunk.header.decoded_length = 4004;
+  const Result<void> added = receiver.Add(chunk.header, chunk.payload);
+  ASSERT_FALSE(added);
+  EXPECT_THAT(added.error().message, HasSubstr("to 4000, the header says 4004"));
+  EXPECT_EQ(receiver.offset(), 0u);
+}
+
 TEST(ModelReceiver, RefusesAChunkBeyondTheEndOfTheModel) {
   ModelPool large = PoolOf(101);
   ModelPool small = PoolOf(100);
