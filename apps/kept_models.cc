@@ -23,19 +23,21 @@ void KeptModels::Action(Instant now, const federation::Action& action) {
   }
 }
 
+Result<void> WriteTestedModel(const std::string& path, const store::ModelFacts& facts,
+                              const TestedModel& what) {
+  store::ModelFacts all = facts;
+  all["version"] = Text(what.version);
+  if (what.accuracy >= 0) all["accuracy"] = Text(what.accuracy);
+  return store::WriteModelFile(path, all, *what.model);
+}
+
 Result<void> KeptModels::Write(const std::string& directory, const store::ModelFacts& facts,
                                const ModelPtr& final_model, metis::Version final_version) const {
-  const auto write = [&](const char* name, const Tested& what) {
-    store::ModelFacts all = facts;
-    all["version"] = Text(what.version);
-    if (what.accuracy >= 0) all["accuracy"] = Text(what.accuracy);
-    return store::WriteModelFile(Text(directory, "/", name), all, *what.model);
-  };
-  Tested last{final_version, final_model, -1};
+  TestedModel last{final_version, final_model, -1};
   if (latest_.version == final_version) last.accuracy = latest_.accuracy;
-  Result<void> written = write("final.metis", last);
-  if (written && best_.model) written = write("best.metis", best_);
-  return written;
+  Result<void> written = WriteTestedModel(Text(directory, "/", kFinalModelFile), facts, last);
+  if (!written || !best_.model) return written;
+  return WriteTestedModel(Text(directory, "/", kBestModelFile), facts, best_);
 }
 
 }  // namespace metis::apps

@@ -13,6 +13,19 @@
 
 namespace metis::apps {
 
+inline constexpr const char* kFinalModelFile = "final.metis";
+inline constexpr const char* kBestModelFile = "best.metis";
+
+struct TestedModel {
+  metis::Version version;
+  ModelPtr model;
+  double accuracy = -1;  // negative: not tested
+};
+
+// With version and accuracy as facts beside `facts`.
+Result<void> WriteTestedModel(const std::string& path, const store::ModelFacts& facts,
+                              const TestedModel& what);
+
 class KeptModels final : public drivers::Recorder {
  public:
   explicit KeptModels(drivers::Recorder& next) : next_(next) {}
@@ -26,16 +39,10 @@ class KeptModels final : public drivers::Recorder {
                      const ModelPtr& final_model, metis::Version final_version) const;
 
  private:
-  struct Tested {
-    metis::Version version;
-    ModelPtr model;
-    double accuracy = -1;
-  };
-
   drivers::Recorder& next_;
   std::map<metis::Version, ModelPtr> under_test_;
-  Tested best_;
-  Tested latest_;
+  TestedModel best_;
+  TestedModel latest_;
 };
 
 }  // namespace metis::apps

@@ -106,10 +106,12 @@ Result<ExampleKind> Kind(const Options& options) {
 Result<train::ArchitecturePtr> Named(const Options& options) {
   Result<ExampleKind> kind = Kind(options);
   if (!kind) return kind.error();
-  return train::Architecture::Create({.name = options.architecture,
-                                      .example = kind->shape,
-                                      .classes = kind->classes,
-                                      .share_statistics = !options.local_statistics});
+  const bool suits = options.architecture == kAutoModel;
+  return train::Architecture::Create(
+      {.name = suits ? ModelFor(options.source.what, *kind) : options.architecture,
+       .example = kind->shape,
+       .classes = kind->classes,
+       .share_statistics = !options.local_statistics});
 }
 
 int Keep(const Options& options, const ModelFile& file) {
@@ -219,7 +221,8 @@ int Main(int argc, const char* const* argv) {
       "  metis model export model.metis model.pt");
   app.require_subcommand(1);
   AddVersionOption(app);
-  const std::string names = Text("One of ", Join(train::ArchitectureNames()));
+  const std::string names =
+      Text("One of ", Join(train::ArchitectureNames()), ", or auto: one that suits the data");
 
   CLI::App* init = AddCommand(app, "init", "Write the model that a federation begins with",
                               "  metis model init mnist-cnn --dataset fashion-mnist --seed 1990\n"

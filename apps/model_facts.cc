@@ -58,7 +58,23 @@ Result<ExampleKind> KindOf(const DataSource& source) {
   }
   Result<LoadedData> loaded = LoadData(source);
   if (!loaded) return loaded.error();
-  return ExampleKind{loaded->train.shape(), loaded->train.classes()};
+  return ExampleKind{loaded->train.shape(), loaded->train.classes(), loaded->train.has_pixels()};
+}
+
+std::string ModelFor(std::string_view dataset, const ExampleKind& kind) {
+  if (dataset == "cifar10") return "cifar10-cnn";
+  if (dataset == "cifar100") return "resnet-cifar:50";
+  if (dataset.starts_with("emnist") || dataset.find("femnist") != dataset.npos) {
+    return "femnist-cnn";
+  }
+  const bool images = kind.pixels && kind.shape.height >= 12 && kind.shape.width >= 12;
+  return images ? "mnist-cnn" : "mlp:128";
+}
+
+std::string NamedModel(const std::string& name, std::string_view dataset,
+                       const data::Dataset& set) {
+  if (name != kAutoModel) return name;
+  return ModelFor(dataset, {set.shape(), set.classes(), set.has_pixels()});
 }
 
 store::ModelFacts FactsOf(const train::ArchitectureSettings& settings,

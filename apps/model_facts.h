@@ -20,6 +20,7 @@ namespace metis::apps {
 struct ExampleKind {
   data::Shape shape;
   uint32_t classes = 0;
+  bool pixels = true;  // or numbers of any kind
 };
 
 // "3x32x32" (channels, height, width), "28x28", "20" (plain features).
@@ -27,6 +28,12 @@ Result<data::Shape> ParseShape(std::string_view text);
 
 // Of a known set without having it; of a file by reading it.
 Result<ExampleKind> KindOf(const DataSource& source);
+
+// The name that stands for a model that suits the data, and the model that it stands for.
+inline constexpr std::string_view kAutoModel = "auto";
+std::string ModelFor(std::string_view dataset, const ExampleKind& kind);
+// What training.model says for these data.
+std::string NamedModel(const std::string& name, std::string_view dataset, const data::Dataset& set);
 
 // With `seed` where the values are those that it draws.
 store::ModelFacts FactsOf(const train::ArchitectureSettings& settings,

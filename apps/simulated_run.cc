@@ -10,6 +10,7 @@
 #include "apps/cli.h"
 #include "apps/kept_models.h"
 #include "apps/model_facts.h"
+#include "apps/part_done.h"
 #include "apps/progress.h"
 #include "apps/run_forecast.h"
 #include "apps/torch_workload.h"
@@ -137,21 +138,6 @@ Result<void> CheckSpace(const config::Config& config, const sim::Workload& workl
 
 // --- Progress
 
-// How far the run is, by whichever criterion is nearest to its end.
-double PartDone(const federation::StopSettings& stop, const sim::Simulator& simulator) {
-  const federation::Statistics& counts = simulator.controller().statistics();
-  double part = 0;
-  if (stop.duration) part = simulator.now().seconds() / stop.duration->seconds();
-  if (stop.rounds) {
-    part = std::max(part, static_cast<double>(counts.commits) / static_cast<double>(*stop.rounds));
-  }
-  if (stop.requests) {
-    part =
-        std::max(part, static_cast<double>(counts.requests) / static_cast<double>(*stop.requests));
-  }
-  return part;
-}
-
 double SecondsSince(steady_clock::time_point start) {
   return std::chrono::duration<double>(steady_clock::now() - start).count();
 }
@@ -191,7 +177,7 @@ void RunWithProgress(const federation::StopSettings& stop, const std::string& la
   // A little more time lets the last timer fire.
   const Duration limit = stop.duration.value_or(Duration::Forever());
   simulator.Run(Instant() + limit + Duration::Hours(1), [&](Instant) {
-    const double part = PartDone(stop, simulator);
+    const double part = PartDone(simulator.controller(), simulator.now());
     progress.Update(part, [&] { return account.Details(part, simulator); });
     return !interrupted;
   });

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/load_data.h"
+#include "apps/federation_data.h"
 #include "metis/config/config.h"
 #include "metis/core/result.h"
 #include "metis/sim/workload.h"
@@ -25,40 +25,26 @@ class TorchWorkload final : public sim::Workload {
 
   ModelPool& pool() const override { return *pool_; }
   ModelPtr initial() const override { return initial_; }
-  uint32_t learners() const override { return static_cast<uint32_t>(sites_.size()); }
+  uint32_t learners() const override { return static_cast<uint32_t>(shares_.size()); }
   std::unique_ptr<learner::Trainer> MakeTrainer(LearnerId learner) const override;
   std::unique_ptr<learner::Evaluator> MakeEvaluator(LearnerId learner) const override;
   std::vector<std::unique_ptr<learner::Evaluator>> MakeTesters() const override;
   std::vector<uint64_t> class_counts(LearnerId learner) const override {
-    return sites_[learner.value()].class_counts;
+    return shares_[learner.value()].class_counts;
   }
 
   const train::Architecture& architecture() const { return *architecture_; }
 
  private:
-  // What one learner holds.
-  struct Site {
-    train::Examples training;
-    train::Examples validation;
-    std::vector<uint64_t> class_counts;  // true ones, whatever its labels say
-  };
-
   TorchWorkload(const config::Config& config) : config_(config) {}
-  Result<void> Load(const std::string& data_directory);
-  Result<void> Deal();
   Result<void> TryAll() const;
 
   const config::Config config_;
-  std::shared_ptr<const data::Dataset> train_;
-  std::vector<uint32_t> dealt_;  // the examples of train_ that are dealt to learners
   train::Examples test_;
   train::ArchitecturePtr architecture_;
   std::unique_ptr<ModelPool> pool_;
   ModelPtr initial_;
-  std::vector<Site> sites_;
+  std::vector<Share> shares_;
 };
-
-// The model that "auto" stands for.
-std::string ModelFor(std::string_view dataset, const data::Dataset& set);
 
 }  // namespace metis::apps

@@ -26,10 +26,11 @@ void CheckMembership(const federation::Settings& settings, Conflicts& out) {
                    Text("quorum = ", m.quorum, " is more than learners = ", m.learners,
                         ": the federation would always be paused")});
   }
-  if (m.learners > m.max_learners) {
+  // An observer that joins first takes a place: the last learner would be refused, for ever.
+  if (m.learners >= m.max_learners) {
     out.push_back({{"federation.learners", "federation.max_learners"},
-                   Text("learners = ", m.learners, " is more than max_learners = ", m.max_learners,
-                        ": raise max_learners")});
+                   Text("learners = ", m.learners, " and an observer are more than max_learners = ",
+                        m.max_learners, ": raise max_learners to ", uint64_t{m.learners} + 1)});
   }
   if (settings.max_parameter * m.max_learners >= kExactSumLimit) {
     out.push_back(

@@ -26,9 +26,12 @@ TEST(Conflicts, TheQuorumIsNoMoreThanAreExpected) {
       "f.toml:3: quorum = 5 is more than learners = 4: the federation would always be paused");
 }
 
-TEST(Conflicts, NoMoreAreExpectedThanMayJoin) {
+TEST(Conflicts, AllThatAreExpectedAndAnObserverMayJoin) {
   EXPECT_EQ(Complaint("[federation]\nlearners = 40\nmax_learners = 30\n"),
-            "f.toml:2: learners = 40 is more than max_learners = 30: raise max_learners");
+            "f.toml:2: learners = 40 and an observer are more than max_learners = 30: raise "
+            "max_learners to 41");
+  EXPECT_NE(Complaint("[federation]\nlearners = 40\nmax_learners = 40\n"), "");
+  EXPECT_EQ(Complaint("[federation]\nlearners = 40\nmax_learners = 41\n"), "");
 }
 
 TEST(Conflicts, SumsOfAllLearnersCannotOverflow) {

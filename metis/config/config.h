@@ -18,7 +18,9 @@
 #include "metis/data/source.h"
 #include "metis/federation/settings.h"
 #include "metis/learner/settings.h"
+#include "metis/rpc/settings.h"
 #include "metis/sim/settings.h"
+#include "metis/store/settings.h"
 
 namespace metis::config {
 
@@ -28,6 +30,8 @@ struct Config {
   data::SourceSettings source;
   data::PartitionSettings data;
   sim::Settings simulation;
+  rpc::NetworkSettings network;
+  store::StorageSettings storage;
 
   friend bool operator==(const Config&, const Config&) = default;
 };

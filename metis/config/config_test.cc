@@ -7,6 +7,8 @@
 #include <fstream>
 #include <vector>
 
+#include "metis/core/text.h"
+
 namespace metis::config {
 namespace {
 
@@ -100,7 +102,7 @@ TEST(ParseConfig, NamesAnUnknownSectionAndTheNearestOne) {
   EXPECT_EQ(Complaint("\n[federaton]\nlearners = 3\n"),
             "federation.toml:2: unknown section [federaton]: did you mean [federation]? (allowed: "
             "[federation], [sync], [fedasync], [validation], [trigger], [membership], [stop], "
-            "[test], [training], [data], [builtin], [[group]])");
+            "[test], [training], [data], [builtin], [network], [storage], [[group]])");
   EXPECT_THAT(Complaint("[[gruop]]\n"), HasSubstr("[[gruop]]: did you mean [[group]]?"));
 }
 
@@ -340,6 +342,15 @@ TEST(ParseConfig, ADamagedFileIsAMessageNotACrash) {
     }
     (void)Complaint(damaged);
   }
+}
+
+TEST(ParseConfig, AnAddressHasAHostAndAPort) {
+  for (const char* wrong : {"localhost", ":7740", "localhost:", "localhost:65536", "host:7 "}) {
+    EXPECT_THAT(Complaint(Text("[network]\nlisten = \"", wrong, "\"\n")),
+                HasSubstr("must be HOST:PORT"))
+        << wrong;
+  }
+  EXPECT_EQ(Complaint("[network]\nlisten = \"[::1]:0\"\n"), "");
 }
 
 class ReadConfigTest : public ::testing::Test {

@@ -1,6 +1,7 @@
 #include "metis/config/keys.h"
 
 #include <algorithm>
+#include <charconv>
 
 namespace metis::config {
 namespace {
@@ -54,6 +55,12 @@ const Words<Metric> kMetrics = {{"micro-f1", Metric::kMicroF1},
                                 {"geometric-mean", Metric::kGeometricMean},
                                 {"matthews", Metric::kMatthews}};
 
+const Words<wire::Encoding> kEncodings = {{"raw", wire::Encoding::kRaw},
+                                          {"zstd", wire::Encoding::kZstd},
+                                          {"half", wire::Encoding::kHalf}};
+const Words<store::Durability> kDurabilities = {{"full", store::Durability::kFull},
+                                                {"none", store::Durability::kNone}};
+
 const Words<learner::Precision> kPrecisions = {{"fp32", learner::Precision::kFp32},
                                                {"bf16", learner::Precision::kBf16}};
 
@@ -61,6 +68,20 @@ const Words<learner::Precision> kPrecisions = {{"fp32", learner::Precision::kFp3
 Result<void> ReadSomeText(std::string_view text, std::string& value) {
   if (text.empty()) return Invalid("must not be empty");
   value = text;
+  return {};
+}
+
+// Whether there is such a host is seen when it is listened on.
+Result<void> ReadAddress(std::string_view text, std::string& address) {
+  const size_t colon = text.rfind(':');
+  const std::string_view port = colon == text.npos ? "" : text.substr(colon + 1);
+  uint32_t number = 65'536;
+  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
+  const bool whole = error == std::errc() && end == port.data() + port.size();
+  if (colon == 0 || !whole || number > 65'535) {
+    return Invalid("must be HOST:PORT with a port from 0 to 65535, e.g. \"0.0.0.0:7740\"");
+  }
+  address = text;
   return {};
 }
 
@@ -215,6 +236,24 @@ Keys BuiltinKeys() {
   };
 }
 
+Keys NetworkKeys() {
+  return {
+      Phrase<Draft>("listen", FIELD(config.network.listen), "\"HOST:PORT\"", ReadAddress, [](const std::string& text) { return text; }, "Where the controller listens; port 0 is any free one. Other hosts than this one need certificates."),
+      Word<Draft>("transfer", FIELD(config.network.transfer), kEncodings, "How models travel: as they are, compressed without loss, or in 16 bits a value, which rounds them."),
+      Time<Draft>("stalled", FIELD(config.network.stalled), {kZero, kYear, kAbove}, "A transfer without a byte of progress for this long is dropped; it goes on later where it stopped."),
+      Whole<Draft>("receive_budget_mb", FIELD(config.network.receive_budget_mb), {1, kMany}, "Memory for the models that are being received; who comes when it is used up waits its turn."),
+      Whole<Draft>("max_connections", FIELD(config.network.max_connections), {1, kMany}, "How many participants may be connected at a time."),
+  };
+}
+
+Keys StorageKeys() {
+  return {
+      Word<Draft>("durability", FIELD(config.storage.durability), kDurabilities, "full: every event is on the disk before anything follows from it, and a controller that is started again goes on. none: nothing survives its process."),
+      Whole<Draft>("snapshot_every", FIELD(config.storage.snapshot_every), {1, kUint32}, "Events between two snapshots: fewer make a restart shorter, and cost a write of the state each."),
+      Whole<Draft>("memory_mb", FIELD(config.storage.memory_mb), {0, 1'000'000'000}, "Learners' latest models beyond this are kept on the disk only, whatever the durability; 0 keeps all in memory."),
+  };
+}
+
 std::vector<Key<GroupDraft>> MakeGroupKeys() {
   return {
       Phrase<GroupDraft>("name", FIELD(device.name), "text of letters, digits, - and _", ParseGroupName, [](const std::string& name) { return name; }, "What the group is called in tables and in --set group.NAME.key=value.").DefaultsTo("none, it must be set").Suggested(),
@@ -241,6 +280,8 @@ std::vector<Section> MakeSections() {
       {"training", "How every learner trains.", TrainingKeys()},
       {"data", "How the examples are dealt to the learners.", DataKeys()},
       {"builtin", "The built-in data of a simulation: Gaussian classes.", BuiltinKeys()},
+      {"network", "The controller on the network (`metis controller`).", NetworkKeys()},
+      {"storage", "What the controller keeps on its disk, and how safely.", StorageKeys()},
   };
 }
 // clang-format on

@@ -1,10 +1,159 @@
-// Histories of whole federations, for tests of what listens to a controller or outlives it. For
-// tests only; one thread.
+// What tests of drivers share: histories of whole federations; for participants a transport that
+// keeps what is sent, a trainer and an evaluator whose every step can be held back. For tests only.
 #pragma once
 
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "metis/core/text.h"
+#include "metis/drivers/transport.h"
 #include "metis/federation/testing.h"
+#include "metis/learner/evaluator.h"
+#include "metis/learner/trainer.h"
 
 namespace metis::drivers {
+
+// A bound for things that must happen; machines are slow at times.
+inline constexpr std::chrono::seconds kPatience{60};
+
+inline SchemaPtr SmallSchema() { return ModelSchema::Create({{"w", {3}}}).value(); }
+
+// Keeps the participant's messages.
+class FakeTransport final : public ParticipantTransport {
+ public:
+  void Send(federation::Event event) override {
+    std::scoped_lock lock(mutex_);
+    sent_.push_back(std::move(event));
+    changed_.notify_all();
+  }
+  // The n-th message of that kind, from 1; waits for it.
+  template <typename T>
+  T Next(size_t n = 1) {
+    std::unique_lock lock(mutex_);
+    std::optional<T> found;
+    const auto look = [&] {
+      size_t seen = 0;
+      for (const federation::Event& event : sent_) {
+        const T* message = std::get_if<T>(&event);
+        if (message == nullptr || ++seen < n) continue;
+        found = *message;
+        return true;
+      }
+      return false;
+    };
+    EXPECT_TRUE(changed_.wait_for(lock, kPatience, look)) << "message " << n << " did not come";
+    return found.value_or(T{});
+  }
+  template <typename T>
+  size_t Count() {
+    std::scoped_lock lock(mutex_);
+    size_t seen = 0;
+    for (const federation::Event& event : sent_) seen += std::holds_alternative<T>(event) ? 1 : 0;
+    return seen;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<federation::Event> sent_;
+};
+
+// Open to all until it is closed; then lets through as many as it is told to. Counts who came.
+class Gate {
+ public:
+  void Close() {
+    std::scoped_lock lock(mutex_);
+    open_ = 0;
+  }
+  void Open(size_t more) {
+    std::scoped_lock lock(mutex_);
+    open_ += more;
+    changed_.notify_all();
+  }
+  // False if it was stopped before it got through.
+  bool Pass(std::stop_token stop = {}) {
+    std::unique_lock lock(mutex_);
+    ++came_;
+    changed_.notify_all();
+    if (!changed_.wait(lock, stop, [this] { return open_ > 0; })) return false;
+    --open_;
+    return true;
+  }
+  void AwaitArrivals(size_t n) {
+    std::unique_lock lock(mutex_);
+    EXPECT_TRUE(changed_.wait_for(lock, kPatience, [&] { return came_ >= n; })) << n;
+  }
+  size_t came() {
+    std::scoped_lock lock(mutex_);
+    return came_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  size_t open_ = 1'000'000;
+  size_t came_ = 0;
+};
+
+// An epoch adds 1 to every parameter.
+class FakeTrainer final : public learner::Trainer {
+ public:
+  FakeTrainer(ModelPool& pool, Gate& epochs) : pool_(pool), epochs_(epochs) {}
+
+  Result<void> Load(const ModelPtr& community) override {
+    if (community->parameters()[0] < 0) return Invalid("a model that can't be loaded");
+    parameters_.assign(community->parameters().begin(), community->parameters().end());
+    return {};
+  }
+  Result<learner::EpochReport> TrainEpoch(learner::EpochKey, std::stop_token stop) override {
+    if (!epochs_.Pass(stop)) return Unavailable("stopped");
+    for (float& each : parameters_) each += 1;
+    if (parameters_[0] > 1000) return Invalid("diverged");
+    return learner::EpochReport{.steps = 7, .examples = 70, .training_loss = 0.5};
+  }
+  Result<ModelPtr> Snapshot() override { return pool_.Copy(parameters_); }
+  uint64_t training_examples() const override { return 70; }
+  uint64_t steps_per_epoch() const override { return 7; }
+
+ private:
+  ModelPool& pool_;
+  Gate& epochs_;
+  std::vector<float> parameters_;
+};
+
+// Counts as many examples as the first parameter says; its loss is 1 over that.
+class FakeEvaluator final : public learner::Evaluator {
+ public:
+  explicit FakeEvaluator(Gate& gate) : gate_(gate) {}
+
+  Result<learner::Evaluation> Evaluate(const Model& model) override {
+    gate_.Pass();
+    const float value = model.parameters()[0];
+    if (value == 666) return Invalid("can't evaluate that");
+    learner::Evaluation evaluation;
+    evaluation.counts = ConfusionCounts(2);
+    evaluation.counts.Count(0, 1, static_cast<uint64_t>(value));
+    evaluation.loss = 1.0 / static_cast<double>(value);
+    return evaluation;
+  }
+  std::vector<uint64_t> class_counts() const override { return {5, 6}; }
+  uint64_t batches() const override { return 1; }
+
+ private:
+  Gate& gate_;
+};
+
+// --- Histories
 
 using federation::Harness;
 using federation::OperatorCommand;

@@ -3,7 +3,7 @@
 // names, never its common name.
 #pragma once
 
-#include <optional>
+#include <cstdint>
 #include <string>
 #include <vector>
 

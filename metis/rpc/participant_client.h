@@ -2,6 +2,9 @@
 // open, with heartbeats of its own, and moves models on streams of their own. When the controller
 // is absent it dials again, with growing, jittered pauses, for as long as it lives; a transfer that
 // was cut off goes on where it stopped.
+//
+// One loop thread decides everything. gRPC's callback API tells it what happened on the streams, so
+// that no thread ever waits for the network, and every stream is watched for standing still.
 #pragma once
 
 #include <cstdint>
@@ -57,9 +60,12 @@ class ParticipantClient final : public drivers::ParticipantTransport {
   // reconnect, another federation at the same address, another id.
   void Attach(drivers::ParticipantInbox& inbox, ModelPool& pool,
               std::function<void(const Error&)> gone);
+  // From now on that often, as the federation's configuration wants it.
+  void SetHeartbeat(Duration heartbeat);
   void Send(federation::Event event) override;
   bool connected() const;
-  // Says what was handed over (a farewell), for at most `grace`, and ends.
+  // Says what was handed over (a farewell), for at most `grace`, and ends. An update on its way is
+  // dropped. Not from a callback.
   void Close(Duration grace);
 
  private:

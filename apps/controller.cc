@@ -1,0 +1,68 @@
+// metis-controller: one federation over the network.
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "apps/cli.h"
+#include "apps/controller_run.h"
+#include "apps/interrupts.h"
+
+namespace metis::apps {
+namespace {
+
+int Main(int argc, const char* const* argv) {
+  ControllerOptions options;
+  std::string record, listen;
+  std::vector<std::string> assignments;
+  CLI::App app(
+      "Runs the controller of a federation over the network: learners and an observer join it, it\n"
+      "mixes the learners' models, and no example ever reaches it. A controller that was ended, "
+      "or\n"
+      "killed, goes on when it is started again on the same run directory.",
+      "metis controller");
+  app.footer(
+      "Examples:\n"
+      "  metis model init mnist-cnn --dataset fashion-mnist --out initial.metis\n"
+      "  metis controller federation.toml --model initial.metis --run runs/first \\\n"
+      "    --listen 0.0.0.0:7740 --ca ca.pem --certificate controller.pem --key controller.key\n"
+      "  metis controller --run runs/first --ca ca.pem --certificate controller.pem \\\n"
+      "    --key controller.key                                 (goes on)\n"
+      "  metis controller --run runs/try --insecure             (built-in data, this machine)\n\n"
+      "Exit codes: 0 finished or ended by an operator, 1 failed, 2 wrong command line, 75 out of\n"
+      "file descriptors (start it again: it goes on).");
+  app.add_option("FILE", options.file,
+                 "Configuration (see `metis init`); default: that of the run, or none");
+  app.add_option("--model", options.model,
+                 "The initial model, a file of `metis model init`; not needed to go on, nor for\n"
+                 "built-in data");
+  app.add_option("--run", options.run, "Run directory: a new one, or one to go on with")
+      ->required();
+  app.add_option("--listen", listen, "HOST:PORT to listen on (network.listen)");
+  AddTlsOptions(app, options.tls);
+  app.add_option("--record", record,
+                 "replayable: keep the model of every update, for `metis replay`; light: don't;\n"
+                 "default: light, or as the run was begun")
+      ->check(CLI::IsMember({"replayable", "light"}));
+  app.add_option("--set", assignments, "Any key of the configuration: section.key=value")
+      ->allow_extra_args(false);
+  AddVersionOption(app);
+  if (std::optional<int> code = ParseArguments(app, argc, argv)) return *code;
+  if (!record.empty()) {
+    options.record = record == "light" ? report::Record::kLight : report::Record::kReplayable;
+  }
+  if (!listen.empty()) options.overrides.push_back({"network.listen", listen, "--listen"});
+  for (const std::string& text : assignments) {
+    Result<config::Assignment> assignment = config::ParseAssignment(text);
+    if (!assignment) return Complain(assignment.error().message, kUsage);
+    options.overrides.push_back(*std::move(assignment));
+  }
+  const Interrupts interrupts;
+  Result<int> code = RunController(options, interrupts);
+  if (!code) return Complain(code.error().message);
+  return Finish(*code);
+}
+
+}  // namespace
+}  // namespace metis::apps
+
+int main(int argc, char** argv) { return metis::apps::Main(argc, argv); }

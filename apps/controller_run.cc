@@ -1,0 +1,393 @@
+#include "apps/controller_run.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <ctime>
+#include <filesystem>
+#include <iostream>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "apps/cli.h"
+#include "apps/console.h"
+#include "apps/controller_setup.h"
+#include "apps/kept_models.h"
+#include "apps/part_done.h"
+#include "metis/core/text.h"
+#include "metis/drivers/controller_host.h"
+#include "metis/report/audit_log.h"
+#include "metis/rpc/controller_server.h"
+#include "metis/store/spilling_model_store.h"
+#include "metis/store/sqlite_event_log.h"
+
+namespace metis::apps {
+namespace {
+
+namespace fs = std::filesystem;
+using federation::Controller;
+using std::chrono::steady_clock;
+
+constexpr auto kLook = std::chrono::milliseconds(200);  // how often the operator's view is renewed
+// How long participants have to hear that it is over.
+constexpr auto kFarewell = std::chrono::seconds(15);
+constexpr Duration kGrace = Duration::Seconds(5);
+
+// Participants need a few descriptors each. As many as the system allows; said if too few.
+void RaiseDescriptorLimit(uint32_t max_connections, Console& console) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  (void)::setrlimit(RLIMIT_NOFILE, &limit);
+  constexpr uint64_t kOwn = 64;
+  if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= max_connections + kOwn) return;
+  console.Say(Text("network.max_connections = ", max_connections, ", but this process may open ",
+                   uint64_t{limit.rlim_cur}, " files: raise that limit (ulimit -Hn), or fewer can ",
+                   "connect"));
+}
+
+// "2024-05-17T09:30:00Z"
+std::string TimeNow() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm parts{};
+  ::gmtime_r(&now, &parts);
+  char text[32];
+  const size_t length = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return std::string(text, length);
+}
+
+// What an operator sees of the federation, taken on its loop.
+struct View {
+  federation::Phase phase = federation::Phase::kWaiting;
+  metis::Version version;
+  uint64_t requests = 0;
+  size_t live = 0;
+  double part = 0;
+  std::optional<report::TestPoint> latest_test;
+  uint64_t tests = 0;
+  TestedModel best;
+};
+
+class ControllerRun {
+ public:
+  ControllerRun(const ControllerOptions& options, ControllerSetup setup)
+      : options_(options),
+        setup_(std::move(setup)),
+        console_(std::string(federation::NameOf(setup_.config.federation.policy))),
+        pool_(setup_.initial.model->schema()) {}
+
+  Result<void> Open(std::optional<rpc::Credentials> credentials);
+  int Serve(const Interrupts& interrupts);
+  // Writes what the run came to.
+  Result<void> Conclude();
+  void PrintClosing() const;
+
+ private:
+  std::string Path(const char* name) const { return Text(options_.run, "/", name); }
+  Result<void> OpenDirectory();
+  Result<void> OpenStorage();
+  Result<void> OpenWriter();
+  Result<void> OpenHost();
+  Result<void> Listen(std::optional<rpc::Credentials> credentials);
+  View Look();
+  void Tell(const View& view);
+  void KeepBest(const TestedModel& best);
+  void SayFarewell();
+  store::ModelFacts Facts() const;
+
+  const ControllerOptions& options_;
+  const ControllerSetup setup_;
+  Console console_;
+  ModelPool pool_;
+  std::unique_ptr<report::AuditLog> audit_;
+  std::unique_ptr<store::BlobStore> blobs_;  // null: nothing is kept on disk
+  std::unique_ptr<drivers::EventLog> log_;
+  std::unique_ptr<report::RunWriter> writer_;
+  std::unique_ptr<rpc::ControllerServer> server_;  // outlives the host
+  std::unique_ptr<drivers::ControllerHost> host_;
+  std::atomic<bool> finished_ = false;
+  std::atomic<bool> deaf_ = false;  // the server hears nobody new any more
+  uint64_t tests_told_ = 0;
+  std::optional<metis::Version> best_kept_;
+  report::Json summary_;
+};
+
+Result<void> ControllerRun::Open(std::optional<rpc::Credentials> credentials) {
+  RaiseDescriptorLimit(setup_.config.network.max_connections, console_);
+  Result<void> opened = OpenDirectory();
+  if (opened) opened = OpenStorage();
+  if (opened) opened = OpenWriter();
+  if (opened) opened = OpenHost();
+  if (opened) opened = Listen(std::move(credentials));
+  return opened;
+}
+
+// Of a new run: whatever is needed to go on with it later.
+Result<void> ControllerRun::OpenDirectory() {
+  if (!setup_.goes_on) {
+    // One that ended before anything happened is begun anew.
+    std::error_code absent;
+    const bool empty = fs::exists(Path(kFederationFile), absent) &&
+                       fs::file_size(Path(report::kEventsFile), absent) == 0 && !absent;
+    Result<std::unique_ptr<report::RunWriter>> writer = report::RunWriter::Create(
+        options_.run, setup_.config_toml(), setup_.initial.model, empty, setup_.record);
+    if (!writer) return writer.error();
+    writer_ = *std::move(writer);
+    if (Result<void> wrote = WriteSetup(setup_, options_.run); !wrote) return wrote;
+  }
+  Result<std::unique_ptr<report::AuditLog>> audit = report::AuditLog::Open(Path(kAuditFile));
+  if (!audit) return audit.error();
+  audit_ = *std::move(audit);
+  return {};
+}
+
+Result<void> ControllerRun::OpenStorage() {
+  const store::StorageSettings& storage = setup_.config.storage;
+  const bool durable = storage.durability == store::Durability::kFull;
+  if (durable || storage.memory_mb > 0) {
+    Result<std::unique_ptr<store::BlobStore>> blobs =
+        store::BlobStore::Open(Path(kBlobsDirectory), pool_);
+    if (!blobs) return blobs.error();
+    blobs_ = *std::move(blobs);
+  }
+  if (!durable) {
+    log_ = std::make_unique<drivers::MemoryEventLog>();
+    return {};
+  }
+  Result<std::unique_ptr<store::SqliteEventLog>> log =
+      store::SqliteEventLog::Open(Path(kStateFile), *blobs_, setup_.identity());
+  if (!log) return log.error();
+  log_ = *std::move(log);
+  return {};
+}
+
+Result<void> ControllerRun::OpenWriter() {
+  if (writer_) return {};
+  Result<std::unique_ptr<report::RunWriter>> writer = report::RunWriter::Continue(
+      options_.run, log_->events_before_snapshot(), setup_.initial.model, setup_.record);
+  if (!writer) return writer.error();
+  writer_ = *std::move(writer);
+  return {};
+}
+
+Result<void> ControllerRun::OpenHost() {
+  const store::StorageSettings& storage = setup_.config.storage;
+  drivers::ControllerHostOptions options;
+  options.settings = setup_.config.federation;
+  options.initial = setup_.initial.model;
+  options.snapshot_every = storage.snapshot_every;
+  if (storage.memory_mb > 0) {
+    options.store =
+        std::make_unique<store::SpillingModelStore>(*blobs_, storage.memory_mb * 1'000'000);
+  }
+  options.before_snapshot = [this] { return writer_->Sync(); };
+  Result<std::unique_ptr<drivers::ControllerHost>> host =
+      drivers::ControllerHost::Open(std::move(options), pool_, *log_, writer_.get(),
+                                    [this](const std::string& text) { console_.Say(text); });
+  if (!host) return host.error();
+  host_ = *std::move(host);
+  if (setup_.goes_on) {
+    const View view = Look();
+    console_.Say(Text("going on at version ", view.version, " after ", view.requests,
+                      view.requests == 1 ? " commit" : " commits"));
+    tests_told_ = view.tests;
+  }
+  return {};
+}
+
+Result<void> ControllerRun::Listen(std::optional<rpc::Credentials> credentials) {
+  rpc::ControllerServerOptions options;
+  options.settings = setup_.config.network;
+  options.credentials = std::move(credentials);
+  options.federation = setup_.federation;
+  options.config_toml = setup_.config_toml();
+  options.program = Text("metis ", Version());
+  options.heartbeat = setup_.config.federation.membership.heartbeat;
+  if (setup_.config.storage.durability == store::Durability::kFull) {
+    options.keep = [this](const ModelPtr& model) -> Result<void> {
+      Result<std::string> kept = blobs_->Keep(model);
+      if (!kept) return kept.error();
+      return {};
+    };
+  }
+  options.audit = [this](const rpc::Refusal& refusal) {
+    Result<void> kept = audit_->Append(TimeNow(), {{"peer", refusal.peer},
+                                                   {"name", refusal.name},
+                                                   {"reason", refusal.reason},
+                                                   {"message", refusal.message}});
+    if (!kept) console_.Say(kept.error().message);
+  };
+  options.say = [this](const std::string& text) { console_.Say(text); };
+  options.on_deaf = [this] { deaf_ = true; };
+  Result<rpc::HostPort> address = rpc::ParseHostPort(setup_.config.network.listen);
+  if (!address) return address.error().In("network.listen");
+  Result<std::unique_ptr<rpc::ControllerServer>> server =
+      rpc::ControllerServer::Start(std::move(options), *host_, pool_);
+  if (!server) return server.error();
+  server_ = *std::move(server);
+  const bool ipv6 = address->host.find(':') != std::string::npos;
+  const std::string listens =
+      Text(ipv6 ? "[" : "", address->host, ipv6 ? "]:" : ":", server_->port());
+  console_.Say(Text("listening on ", listens, ", federation ", setup_.federation));
+  return report::WriteRunFile(Path(kAddressFile), listens + "\n");
+}
+
+View ControllerRun::Look() {
+  View view;
+  host_->Inspect([&](const Controller& controller, Instant now) {
+    view.phase = controller.phase();
+    view.version = controller.version();
+    view.requests = controller.statistics().requests;
+    view.live = controller.membership().live_learners();
+    view.part = PartDone(controller, now);
+    const federation::StopCriteria& tests = controller.tests();
+    view.tests = tests.tests();
+    if (tests.best_model()) {
+      view.best = {tests.best_version(), tests.best_model(), tests.best_accuracy()};
+    }
+    // The recorder belongs to the loop, as this does.
+    if (!writer_->summary().tests().empty()) view.latest_test = writer_->summary().tests().back();
+  });
+  return view;
+}
+
+// New bests are kept as they come, so that they survive whatever happens to this process.
+void ControllerRun::KeepBest(const TestedModel& best) {
+  if (best.model == nullptr || best_kept_ == best.version) return;
+  best_kept_ = best.version;
+  Result<void> kept = WriteTestedModel(Path(kBestModelFile), Facts(), best);
+  if (!kept) console_.Say(kept.error().message);
+}
+
+void ControllerRun::Tell(const View& view) {
+  if (view.tests != tests_told_ && view.latest_test) {
+    tests_told_ = view.tests;
+    console_.Say(Text("version ", view.latest_test->version, ": accuracy ",
+                      Fixed(view.latest_test->accuracy, 4), ", loss ",
+                      Fixed(view.latest_test->loss, 4)));
+  }
+  console_.Update(view.part, [&] {
+    return Text(EnumNames(view.phase)[static_cast<size_t>(view.phase)], ", ", view.live,
+                " learners, version ", view.version, ", ", view.requests, " requests, ",
+                server_->traffic().connected, " connected");
+  });
+}
+
+// Until the end, Ctrl-C, or the lack of descriptors.
+int ControllerRun::Serve(const Interrupts& interrupts) {
+  host_->Start(*server_);
+  host_->OnFinished([this] { finished_ = true; });
+  while (!finished_ && !interrupts.asked() && !deaf_) {
+    const View view = Look();
+    Tell(view);
+    KeepBest(view.best);
+    std::this_thread::sleep_for(kLook);
+  }
+  if (finished_) SayFarewell();
+  server_->Shutdown(kGrace);
+  host_->Stop();
+  std::error_code ignored;
+  fs::remove(Path(kAddressFile), ignored);
+  if (!deaf_ || finished_) return kOk;
+  console_.Say(
+      "out of file descriptors: nobody can connect any more. Start it again: it goes on; raise "
+      "the limit (ulimit -n) or lower network.max_connections");
+  return kDeaf;
+}
+
+// Participants end as they hear that it is over: then nobody is connected.
+void ControllerRun::SayFarewell() {
+  Tell(Look());
+  const auto end = steady_clock::now() + kFarewell;
+  while (server_->traffic().connected > 0 && steady_clock::now() < end) {
+    std::this_thread::sleep_for(kLook);
+  }
+}
+
+store::ModelFacts ControllerRun::Facts() const {
+  store::ModelFacts facts = setup_.initial.facts;
+  facts["dataset"] = setup_.config.source.dataset;
+  facts["policy"] = std::string(federation::NameOf(setup_.config.federation.policy));
+  facts["seed"] = Text(setup_.config.simulation.seed);
+  facts["federation"] = setup_.federation;
+  return facts;
+}
+
+Result<void> ControllerRun::Conclude() {
+  Result<void> written;
+  host_->Inspect([&](const Controller& controller, Instant now) {
+    const rpc::Traffic traffic = server_->traffic();
+    const report::RunFacts facts{
+        .program_version = std::string(apps::Version()),
+        .policy = std::string(federation::NameOf(setup_.config.federation.policy)),
+        .seed = setup_.config.simulation.seed,
+        .length = now - Instant(),
+        .bytes_sent = traffic.bytes_sent + traffic.bytes_received,
+        .complete = controller.phase() == federation::Phase::kFinished,
+        .faults = false};
+    TestedModel last{controller.version(), controller.community(), -1};
+    const std::vector<report::TestPoint>& tests = writer_->summary().tests();
+    if (!tests.empty() && tests.back().version == last.version) {
+      last.accuracy = tests.back().accuracy;
+    }
+    written = WriteTestedModel(Path(kFinalModelFile), Facts(), last);
+    const federation::StopCriteria& stop = controller.tests();
+    KeepBest({stop.best_version(), stop.best_model(), stop.best_accuracy()});
+    if (written) written = writer_->Finish(facts, controller);
+    summary_ = report::FormatSummary(facts, controller, writer_->summary());
+  });
+  return written;
+}
+
+void ControllerRun::PrintClosing() const {
+  const bool complete = summary_.value("complete", false);
+  const bool tested = !summary_["tests"].empty();
+  std::cout << (complete ? "finished" : "ended") << " at version "
+            << summary_["version"].get<uint64_t>() << " after "
+            << summary_["update_requests"].get<uint64_t>() << " update requests"
+            << (tested
+                    ? Text(", best accuracy ", Fixed(summary_["accuracy"]["best"].get<double>(), 4))
+                    : ", never tested")
+            << "\n";
+  if (!complete && setup_.config.storage.durability == store::Durability::kFull) {
+    std::cout << "The state is kept in " << options_.run
+              << ". To go on, with the same certificates: metis controller --run " << options_.run
+              << "\n";
+  }
+  std::cout << "Recorded in " << options_.run << "; `metis compare` and `metis report` read it.\n";
+}
+
+// An earlier start has brought it to its end.
+bool IsFinished(const std::string& run) {
+  Result<report::Json> summary = report::ReadRunJson(fs::path(run) / report::kSummaryFile);
+  return summary && summary->is_object() && summary->value("complete", false);
+}
+
+}  // namespace
+
+Result<int> RunController(const ControllerOptions& options, const Interrupts& interrupts) {
+  Result<ControllerSetup> setup = ReadSetup(options);
+  if (!setup) return setup.error();
+  if (setup->goes_on && IsFinished(options.run)) {
+    std::cout << "the federation in " << options.run << " is finished; its models are "
+              << options.run << "/" << kFinalModelFile << " and " << kBestModelFile
+              << ". Choose another --run to begin a new one.\n";
+    return kOk;
+  }
+  Result<rpc::HostPort> address = rpc::ParseHostPort(setup->config.network.listen);
+  if (!address) return address.error().In("network.listen");
+  Result<std::optional<rpc::Credentials>> credentials =
+      LoadTls(options.tls, /*for_server=*/true, address->host);
+  if (!credentials) return credentials.error();
+  ControllerRun run(options, *std::move(setup));
+  if (Result<void> opened = run.Open(*std::move(credentials)); !opened) return opened.error();
+  const int code = run.Serve(interrupts);
+  if (Result<void> concluded = run.Conclude(); !concluded) return concluded.error();
+  run.PrintClosing();
+  return code;
+}
+
+}  // namespace metis::apps

@@ -1,0 +1,146 @@
+#include "apps/controller_setup.h"
+
+#include <sys/random.h>
+
+#include <array>
+#include <filesystem>
+#include <utility>
+
+#include "metis/core/fingerprint.h"
+#include "metis/core/text.h"
+#include "metis/data/source.h"
+#include "metis/report/run_files.h"
+#include "metis/sim/builtin_data.h"
+
+namespace metis::apps {
+namespace {
+
+constexpr std::string_view kAuto = "auto";
+
+Result<config::Config> ReadSettings(const ControllerOptions& options, bool goes_on) {
+  if (!options.file.empty()) return config::ReadConfig(options.file, options.overrides);
+  if (goes_on) {
+    return config::ReadConfig(Text(options.run, "/", report::kConfigFile), options.overrides);
+  }
+  return config::ParseConfig("", "defaults", options.overrides);
+}
+
+// What to type to get an initial model.
+std::string HowToMakeAModel(const config::Config& config) {
+  return Text("metis model init ", config.training.model, " --dataset ", config.source.dataset,
+              " --seed ", config.simulation.seed,
+              config.training.share_statistics ? "" : " --local-statistics",
+              " --out initial.metis");
+}
+
+store::ModelFile BuiltinModel(const config::Config& config) {
+  sim::BuiltinData data = config.simulation.builtin;
+  data.training_examples = data.test_examples = 1;  // the initial model depends on neither
+  const sim::GaussianTask task(data, config.simulation.seed);
+  ModelPool pool(task.schema());
+  return {{{"dataset", config.source.dataset}}, task.InitialModel(pool)};
+}
+
+Result<store::ModelFile> ReadInitial(const ControllerOptions& options, const config::Config& config,
+                                     bool goes_on) {
+  if (!options.model.empty()) return store::ReadModelFile(options.model);
+  if (goes_on) return store::ReadModelFile(Text(options.run, "/", kInitialFile));
+  if (config.source.dataset == data::kBuiltinData) return BuiltinModel(config);
+  return Invalid(Text("a federation begins with a model, and --model names none. Make one:\n  ",
+                      HowToMakeAModel(config), "\nand add --model initial.metis"));
+}
+
+// Learners build the network that the file says it is of. A file from elsewhere may say nothing:
+// then the schemas are compared when learners join.
+Result<void> AgreeOnModel(const store::ModelFacts& facts, config::Config& config) {
+  const auto fact = [&](const char* key) {
+    const auto found = facts.find(key);
+    return found == facts.end() ? std::string() : found->second;
+  };
+  const std::string architecture = fact("architecture");
+  if (architecture.empty()) return {};
+  if (config.training.model == kAuto) config.training.model = architecture;
+  if (config.training.model != architecture) {
+    return Invalid(Text("training.model = \"", config.training.model, "\", but the initial model ",
+                        "is a \"", architecture, "\": change one (", HowToMakeAModel(config), ")"));
+  }
+  const bool shared = fact("share_statistics") != "false";
+  if (shared != config.training.share_statistics) {
+    return Invalid(Text("training.share_statistics = ", config.training.share_statistics,
+                        ", but the initial model was made with ", shared, ": change one (",
+                        HowToMakeAModel(config), ")"));
+  }
+  return {};
+}
+
+std::string_view RecordWord(report::Record record) {
+  return record == report::Record::kLight ? "light" : "replayable";
+}
+
+std::string NewName(const ControllerSetup& setup) {
+  std::array<char, 16> draw{};
+  METIS_CHECK(::getrandom(draw.data(), draw.size(), 0) == static_cast<ssize_t>(draw.size()));
+  return Hex(Fingerprint(setup.identity() + std::string(draw.data(), draw.size())));
+}
+
+// What is the same at every start of a run.
+Result<void> NameAndRecord(const ControllerOptions& options, ControllerSetup& setup) {
+  if (!setup.goes_on) {
+    setup.federation = NewName(setup);
+    setup.record = options.record.value_or(report::Record::kLight);
+    return {};
+  }
+  const std::string path = Text(options.run, "/", kFederationFile);
+  Result<std::string> text = report::ReadRunFile(path);
+  if (!text) return text.error();
+  const size_t end = text->find('\n');
+  const bool light = end != text->npos && text->substr(end + 1) == "light\n";
+  const bool replayable = end != text->npos && text->substr(end + 1) == "replayable\n";
+  if (!light && !replayable) return Invalid(Text(path, " is damaged: it is no federation's name"));
+  setup.federation = text->substr(0, end);
+  setup.record = light ? report::Record::kLight : report::Record::kReplayable;
+  if (options.record && *options.record != setup.record) {
+    return Invalid(Text("--record ", RecordWord(*options.record), ": the run in ", options.run,
+                        " was begun with --record ", RecordWord(setup.record), ", which stays"));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string ControllerSetup::identity() const {
+  config::Config settings = config;
+  settings.network = {};
+  settings.storage = {};
+  return Text("configuration ", Hex(Fingerprint(config::FormatConfig(settings))),
+              ", initial model ", Hex(initial.model->Fingerprint()));
+}
+
+Result<ControllerSetup> ReadSetup(const ControllerOptions& options) {
+  ControllerSetup setup;
+  std::error_code absent;
+  setup.goes_on = std::filesystem::exists(Text(options.run, "/", kStateFile), absent);
+  Result<config::Config> config = ReadSettings(options, setup.goes_on);
+  if (!config) return config.error();
+  Result<store::ModelFile> initial = ReadInitial(options, *config, setup.goes_on);
+  if (!initial) return initial.error();
+  if (Result<void> agreed = AgreeOnModel(initial->facts, *config); !agreed) return agreed.error();
+  if (setup.goes_on && config->storage.durability == store::Durability::kNone) {
+    return Invalid(Text(options.run, " holds the state of a federation, and storage.durability = ",
+                        "\"none\" would not keep it up: leave that out, or choose another --run"));
+  }
+  setup.config = *std::move(config);
+  setup.initial = *std::move(initial);
+  if (Result<void> named = NameAndRecord(options, setup); !named) return named.error();
+  return setup;
+}
+
+Result<void> WriteSetup(const ControllerSetup& setup, const std::string& run) {
+  Result<void> wrote = store::WriteModelFile(Text(run, "/", kInitialFile), setup.initial.facts,
+                                             *setup.initial.model);
+  if (!wrote) return wrote;
+  return report::WriteRunFile(Text(run, "/", kFederationFile),
+                              Text(setup.federation, "\n", RecordWord(setup.record), "\n"));
+}
+
+}  // namespace metis::apps

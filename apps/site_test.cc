@@ -1,0 +1,83 @@
+#include "apps/site.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "metis/federation/settings.h"
+
+namespace metis::apps {
+namespace {
+
+TEST(ParseShare, IsAPartOfSoManyFromZero) {
+  Result<ShareOfData> share = ParseShare("3/10");
+  ASSERT_TRUE(share);
+  EXPECT_EQ(share->index, 3u);
+  EXPECT_EQ(share->of, 10u);
+  for (const char* wrong : {"", "3", "/", "3/", "/10", "10/10", "-1/3", "1/2/3", "1 /2", "a/b"}) {
+    EXPECT_FALSE(ParseShare(wrong)) << wrong;
+  }
+}
+
+config::Config Skewed(std::string_view policy) {
+  config::Config config = config::DefaultConfig();
+  config.federation.policy = *federation::PolicyNamed(policy);
+  config.federation.membership.learners = 3;
+  config.data.sizes = data::SizeDistribution::kSkewed;
+  config.simulation.builtin.training_examples = 300;
+  config.simulation.builtin.test_examples = 70;
+  return config;
+}
+
+TEST(BuiltinSite, TheSharesAreAllOfTheData) {
+  const config::Config config = Skewed("async-dvw");
+  uint64_t examples = 0;
+  uint64_t largest = UINT64_MAX;
+  for (uint32_t k = 0; k < 3; ++k) {
+    SiteOptions options;
+    options.data.what = "builtin";
+    options.share = ShareOfData{k, 3};
+    Result<LearnerSite> site = OpenLearnerSite(options, config, LearnerId(9));
+    ASSERT_TRUE(site) << site.error().message;
+    const uint64_t own = site->tools.trainer->training_examples();
+    EXPECT_LT(own, largest) << "largest first";
+    largest = own;
+    ASSERT_TRUE(site->tools.own != nullptr && site->tools.of_others != nullptr);
+    EXPECT_GT(std::accumulate(site->validation_counts.begin(), site->validation_counts.end(), 0u),
+              0u);
+    examples += own + std::accumulate(site->validation_counts.begin(),
+                                      site->validation_counts.end(), uint64_t{0});
+  }
+  EXPECT_EQ(examples, 300u);
+}
+
+TEST(BuiltinSite, HasNoValidationSetWhereThePolicyNeedsNone) {
+  SiteOptions options;
+  options.data.what = "builtin";
+  options.share = ShareOfData{1, 3};
+  Result<LearnerSite> site = OpenLearnerSite(options, Skewed("async-fedavg"), LearnerId(1));
+  ASSERT_TRUE(site);
+  EXPECT_TRUE(site->validation_counts.empty());
+  EXPECT_EQ(site->tools.own, nullptr);
+}
+
+TEST(BuiltinSite, MustBeAShareAndHasNoFaultyLabels) {
+  SiteOptions options;
+  options.data.what = "builtin";
+  Result<LearnerSite> whole = OpenLearnerSite(options, Skewed("async-dvw"), LearnerId(0));
+  ASSERT_FALSE(whole);
+  EXPECT_NE(whole.error().message.find("--share 0/3"), std::string::npos);
+  options.share = ShareOfData{0, 3};
+  options.faulty = "labels=random";
+  EXPECT_FALSE(OpenLearnerSite(options, Skewed("async-dvw"), LearnerId(0)));
+}
+
+TEST(ObserverSite, TestsOnAllOfTheTestExamples) {
+  Result<ObserverSite> site = OpenObserverSite({.what = "builtin"}, false, Skewed("sync-dvw"));
+  ASSERT_TRUE(site);
+  EXPECT_EQ(std::accumulate(site->class_counts.begin(), site->class_counts.end(), 0u), 70u);
+  EXPECT_NE(site->description.find("70 test examples"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace metis::apps
