@@ -78,9 +78,11 @@ struct Sender {
 Result<Event> DecodeJoin(const v1::Join& join, Sender sender, const std::string& name,
                          federation::Role role) {
   if (Result<void> checked = CheckName(name); !checked) return checked.error();
-  if (join.group().size() > kMaxGroupBytes) {
-    return Invalid(Text("the name of a group has ", join.group().size(), " bytes, at most ",
-                        kMaxGroupBytes, " are taken"));
+  if (join.group().size() > kMaxGroupBytes ||
+      Printable(join.group(), kMaxGroupBytes) != join.group()) {
+    return Invalid(Text("\"", Printable(join.group()), "\", of ", join.group().size(),
+                        " bytes, is no name of a group: at most ", kMaxGroupBytes,
+                        " without control characters are taken"));
   }
   if (join.validation_counts().size() > static_cast<int>(kMaxClasses)) {
     return Invalid(Text("a validation set of ", join.validation_counts().size(),

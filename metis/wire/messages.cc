@@ -11,7 +11,7 @@ namespace metis::wire {
 
 Result<uint32_t> NegotiateVersion(uint32_t oldest, uint32_t newest) {
   const uint32_t version = std::min(newest, kNewestWire);
-  if (oldest <= newest && version >= oldest && version >= kOldestWire) return version;
+  if (version >= oldest && version >= kOldestWire) return version;
   return Invalid(Text("the peer speaks wire versions ", oldest, " to ", newest, ", this program ",
                       kOldestWire, " to ", kNewestWire, ": update the older of the two"));
 }
@@ -24,9 +24,24 @@ Result<void> CheckName(std::string_view name) {
     return Invalid(Text("a name of ", name.size(), " bytes is none for a participant: ", rule));
   }
   if (name.find_first_not_of(kAllowed) != std::string_view::npos) {
-    return Invalid(Text("\"", name, "\" is no name for a participant: ", rule));
+    return Invalid(Text("\"", Printable(name), "\" is no name for a participant: ", rule));
   }
   return {};
+}
+
+std::string Printable(std::string_view text, size_t most) {
+  const bool whole = text.size() <= most;
+  while (!whole && most > 0 && (text[most] & 0xc0) == 0x80) --most;
+  std::string printable(text.substr(0, most));
+  for (size_t i = 0; i < printable.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(printable[i]);
+    if (byte < 0x20 || byte == 0x7f) printable[i] = '?';
+    // U+0080 to U+009F, which some terminals obey too.
+    if (byte == 0xc2 && i + 1 < printable.size() && (printable[i + 1] & 0xe0) == 0x80) {
+      printable.replace(i, 2, "?");
+    }
+  }
+  return whole ? printable : printable + "...";
 }
 
 v1::Role EncodeRole(federation::Role role) {

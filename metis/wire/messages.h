@@ -29,6 +29,9 @@ inline constexpr size_t kMaxNameBytes = 64;
 // 1 to 64 letters, digits, '-', '_', '.': what a participant may be called.
 Result<void> CheckName(std::string_view name);
 inline constexpr size_t kMaxGroupBytes = 256;  // of the name of a learner's group
+// What a peer wrote, fit for a terminal or a log: control characters become '?', and what is longer
+// than `most` bytes is cut off, never within a character.
+std::string Printable(std::string_view text, size_t most = 200);
 
 v1::Role EncodeRole(federation::Role role);
 Result<federation::Role> DecodeRole(v1::Role role);

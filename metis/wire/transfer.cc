@@ -124,7 +124,7 @@ ModelReceiver::ModelReceiver(ModelPool& pool, Encoding encoding, uint64_t finger
       fingerprint_(fingerprint),
       size_(pool.schema()->bytes()) {}
 
-Result<void> ModelReceiver::Add(const FrameHeader& header, std::span<const std::byte> payload) {
+Result<void> ModelReceiver::CheckPlace(const FrameHeader& header) const {
   if (header.kind != FrameKind::kChunk) {
     return Invalid(Text("a frame of kind ", static_cast<uint32_t>(header.kind),
                         " came where a chunk was expected"));
@@ -141,13 +141,46 @@ Result<void> ModelReceiver::Add(const FrameHeader& header, std::span<const std::
                         " bytes: whole values are taken, up to the end of the model and to ",
                         kMaxChunkBytes, " bytes"));
   }
+  return {};
+}
+
+std::span<float> ModelReceiver::PlaceOf(const FrameHeader& header) {
+  return draft_.parameters().subspan(offset_ / sizeof(float),
+                                     header.decoded_length / sizeof(float));
+}
+
+Result<void> ModelReceiver::Add(const FrameHeader& header, std::span<const std::byte> payload) {
+  if (Result<void> checked = CheckPlace(header); !checked) return checked;
   if (Result<void> checked = CheckPayload(header, payload); !checked) return checked;
-  const std::span<float> values =
-      draft_.parameters().subspan(offset_ / sizeof(float), size / sizeof(float));
-  if (Result<void> decoded = Decode(payload, values); !decoded) {
+  if (Result<void> decoded = Decode(payload, PlaceOf(header)); !decoded) {
     return decoded.error().In(Text("chunk at offset ", offset_));
   }
-  offset_ += size;
+  offset_ += header.decoded_length;
+  return {};
+}
+
+Result<void> ModelReceiver::AddPieces(const FrameHeader& header,
+                                      std::span<const std::span<const std::byte>> pieces) {
+  if (Result<void> checked = CheckPlace(header); !checked) return checked;
+  size_t length = 0;
+  for (const std::span<const std::byte> piece : pieces) length += piece.size();
+  if (length != header.length || length > kMaxChunkBytes) {
+    return Invalid(Text("a chunk announces ", header.length, " bytes and holds ", length,
+                        ", at most ", kMaxChunkBytes, " are taken"));
+  }
+  // What lies beyond offset_ is nobody's yet: raw values are checked where they belong.
+  const bool in_place = encoding_ == Encoding::kRaw && length == header.decoded_length;
+  if (!in_place) joined_.resize(length);
+  const std::span<std::byte> to =
+      in_place ? std::as_writable_bytes(PlaceOf(header)) : std::span(joined_);
+  size_t at = 0;
+  for (const std::span<const std::byte> piece : pieces) {
+    std::ranges::copy(piece, to.begin() + static_cast<std::ptrdiff_t>(at));
+    at += piece.size();
+  }
+  if (!in_place) return Add(header, to);
+  if (Result<void> checked = CheckPayload(header, to); !checked) return checked;
+  offset_ += length;
   return {};
 }
 

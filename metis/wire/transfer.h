@@ -72,11 +72,17 @@ class ModelReceiver {
   // Chunks come in order; one that begins elsewhere, is too long, fails its checksum or does not
   // decode to its length is refused, and what is there stays good.
   Result<void> Add(const FrameHeader& header, std::span<const std::byte> payload);
+  // The same for a payload that lies in pieces, as networks deliver it: raw values are copied once,
+  // to their place.
+  Result<void> AddPieces(const FrameHeader& header,
+                         std::span<const std::span<const std::byte>> pieces);
   // The whole model: an error if a part is missing or it is not the announced one. Its fingerprint
   // is computed here. Ends the receiver.
   Result<ModelPtr> Take() &&;
 
  private:
+  Result<void> CheckPlace(const FrameHeader& header) const;
+  std::span<float> PlaceOf(const FrameHeader& header);
   Result<void> Decode(std::span<const std::byte> payload, std::span<float> values);
 
   ModelDraft draft_;
@@ -84,6 +90,7 @@ class ModelReceiver {
   uint64_t fingerprint_;
   uint64_t size_;
   uint64_t offset_ = 0;
+  std::vector<std::byte> joined_;  // of pieces, where they must lie together
   std::unique_ptr<ZSTD_DCtx_s, transfer_internal::FreeZstd> decompressor_;  // null until needed
 };
 
