@@ -78,7 +78,10 @@ class ControllerServer::Service final : public Methods {
 
   const CorePtr& core() const { return core_; }
   uint16_t port() const { return port_; }
-  bool accepting() const { return watch_ && watch_->accepting(); }
+  bool accepting() const {
+    std::scoped_lock lock(watch_mutex_);
+    return watch_ && watch_->accepting();
+  }
 
  private:
   grpc::ServerBidiReactor<v1::FromParticipant, v1::ToParticipant>* Converse(
@@ -100,7 +103,7 @@ class ControllerServer::Service final : public Methods {
   const CorePtr core_;
   uint16_t port_ = 0;
   std::unique_ptr<grpc::Server> server_;
-  std::mutex watch_mutex_;  // of the pointer, which gRPC's log uses
+  mutable std::mutex watch_mutex_;  // of the pointer, which gRPC's log uses
   std::unique_ptr<AcceptWatch> watch_;
 
   std::mutex mutex_;

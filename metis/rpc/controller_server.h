@@ -45,7 +45,7 @@ struct ControllerServerOptions {
   std::function<void(const std::string&)> say = nullptr;
   // Called once, from a thread of the server, when it hears nobody new any more and cannot help it
   // (gRPC stops accepting for ever once file descriptors ran out): end, for a supervisor to start
-  // the program again.
+  // the program again. It must not wait for the server's own end.
   std::function<void()> on_deaf = nullptr;
 };
 

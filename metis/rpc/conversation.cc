@@ -84,9 +84,8 @@ void Conversation::Greet(const v1::Hello& hello) {
                   Text("\"", hello_.name(), "\" is not a name of the certificate, which says: ",
                        proof_.names.empty() ? "none" : metis::Join(proof_.names)));
   }
-  if (hello_.role() != v1::ROLE_LEARNER && hello_.role() != v1::ROLE_OBSERVER) {
-    return Fault("malformed", Text("role ", static_cast<int>(hello_.role()),
-                                   " is neither learner nor observer"));
+  if (Result<federation::Role> role = wire::DecodeRole(hello_.role()); !role) {
+    return Fault("malformed", role.error().message);
   }
   core_->host.Identify(hello_.name(), [weak = std::weak_ptr(Self())](LearnerId id) {
     if (std::shared_ptr<Conversation> self = weak.lock()) self->Admit(id);
@@ -99,8 +98,7 @@ void Conversation::Admit(LearnerId id) {
     std::scoped_lock lock(mutex_);
     if (finished_) return;
   }
-  const auto role =
-      hello_.role() == v1::ROLE_OBSERVER ? federation::Role::kObserver : federation::Role::kLearner;
+  const federation::Role role = wire::DecodeRole(hello_.role()).value();
   Result<ParticipantPtr> admitted =
       core_->participants.Admit(id, Incarnation(hello_.incarnation()), hello_.name(), role, Self());
   if (!admitted) return Refuse("stale-incarnation", admitted.error().message);

@@ -1,5 +1,6 @@
 #include "metis/rpc/grpc_log.h"
 
+#include <grpc/grpc.h>
 #include <grpc/support/log.h>
 
 #include <algorithm>
@@ -34,7 +35,10 @@ void Hook(gpr_log_func_args* line) {
 
 GrpcLog::GrpcLog(Hear hear) : hear_(std::move(hear)) {
   static std::once_flag once;
-  std::call_once(once, [] { gpr_set_log_function(Hook); });
+  std::call_once(once, [] {
+    gpr_set_log_function(Hook);
+    grpc_init();  // and never shut down: its pollers would hold that up for 10 s
+  });
   Listeners& listeners = TheListeners();
   std::scoped_lock lock(listeners.mutex);
   listeners.all.insert(&hear_);
