@@ -331,8 +331,10 @@ class MistakesTest(NetworkTest):
         controller = self.controller(BUILTIN, *self.tls("controller"))
         address = self.address(controller)
         join = ["--join", address, "--data", "builtin", "--share", "0/4"]
-        plain = self.refused("plain", "learner", *join, "--insecure", "--name", "site-0")
-        self.assertIn("TLS", plain)
+        plain = Member(self, "plain", ["learner", *join, "--insecure", "--name", "site-0"])
+        self.wait_until(lambda: "does it speak TLS?" in plain.said())
+        plain.process.send_signal(signal.SIGTERM)
+        plain.end()
         other = self.refused("other", "learner", "--join", address, "--data", "images.npz",
                              *self.tls("site-1"))
         self.assertIn("the federation's is weight 10x", other)
