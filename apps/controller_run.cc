@@ -1,7 +1,5 @@
 #include "apps/controller_run.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -35,19 +33,6 @@ constexpr auto kLook = std::chrono::milliseconds(200);  // how often the operato
 // How long participants have to hear that it is over.
 constexpr auto kFarewell = std::chrono::seconds(15);
 constexpr Duration kGrace = Duration::Seconds(5);
-
-// Participants need a few descriptors each. As many as the system allows; said if too few.
-void RaiseDescriptorLimit(uint32_t max_connections, Console& console) {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  (void)::setrlimit(RLIMIT_NOFILE, &limit);
-  constexpr uint64_t kOwn = 64;
-  if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= max_connections + kOwn) return;
-  console.Say(Text("network.max_connections = ", max_connections, ", but this process may open ",
-                   uint64_t{limit.rlim_cur}, " files: raise that limit (ulimit -Hn), or fewer can ",
-                   "connect"));
-}
 
 // "2024-05-17T09:30:00Z"
 std::string TimeNow() {
@@ -116,7 +101,6 @@ class ControllerRun {
 };
 
 Result<void> ControllerRun::Open(std::optional<rpc::Credentials> credentials) {
-  RaiseDescriptorLimit(setup_.config.network.max_connections, console_);
   Result<void> opened = OpenDirectory();
   if (opened) opened = OpenStorage();
   if (opened) opened = OpenWriter();

@@ -1,6 +1,5 @@
 // Ctrl-C and SIGTERM for programs that run long: the first asks to end in good order, the second
-// ends the process at once. Made by main() before any other thread, so that every thread leaves
-// the signals to it. One a process.
+// ends the process at once. Made by main(), one a process.
 #pragma once
 
 #include <stop_token>

@@ -137,7 +137,12 @@ Result<Joined> JoinFederation(const ParticipantOptions& options, federation::Rol
   dial.incarnation = *incarnation;
   dial.role = role;
   dial.program = Text("metis ", Version());
-  dial.say = [&console](const std::string& text) { console.Say(text); };
+  dial.say = [&console, plain = !dial.credentials](const std::string& text) {
+    // What a TLS port does with plain text: it hangs up.
+    const bool hung_up = plain && text.find("Socket closed") != text.npos;
+    console.Say(text +
+                (hung_up ? "; does it speak TLS? Then give --ca, --certificate and --key" : ""));
+  };
   Result<std::unique_ptr<rpc::ParticipantClient>> client =
       rpc::ParticipantClient::Connect(dial, interrupts.token());
   if (!client) return client.error();

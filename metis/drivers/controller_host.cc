@@ -5,6 +5,7 @@
 #include <future>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -68,6 +69,7 @@ struct ControllerHost::State {
 
   void Begin();
   void Heard(const FromParticipant& message);
+  void PromiseAgain(LearnerId participant);
   bool Process(const Event& event);
   void Perform(const std::vector<Action>& actions);
   void Start(const federation::StartTimer& timer);
@@ -96,6 +98,7 @@ struct ControllerHost::State {
   Instant checked;  // when silence was last looked for
   std::map<std::string, LearnerId> names;
   uint32_t next_id = 0;
+  std::set<LearnerId> greeted;  // of a new conversation in which nothing was heard yet
   std::map<std::string, Instant> said;
   std::vector<std::function<void()>> when_over;
   bool ending = false;  // finished, waiting for the last test
@@ -126,6 +129,7 @@ void ControllerHost::State::Begin() {
 
 void ControllerHost::State::Heard(const FromParticipant& message) {
   liveness.Heard(message.from, message.incarnation, loop.now());
+  if (greeted.erase(message.from) > 0) PromiseAgain(message.from);
   if (message.event) {
     Process(*message.event);
     return;
@@ -134,6 +138,16 @@ void ControllerHost::State::Heard(const FromParticipant& message) {
   const bool back = member != nullptr && member->incarnation() == message.incarnation &&
                     member->presence == Presence::kLost;
   if (back) Process(federation::LearnerReturned{message.from, message.incarnation});
+}
+
+// What was sent while it was away was dropped: an evaluation that nobody does would hold all
+// commits until its deadline.
+void ControllerHost::State::PromiseAgain(LearnerId participant) {
+  std::vector<Action> promised;
+  controller().Resume(promised);
+  for (const Action& action : promised) {
+    if (Addressee(action) == participant) transport->Send(participant, action);
+  }
 }
 
 // False: the log refused it, and nothing has happened.
@@ -225,6 +239,7 @@ void ControllerHost::State::Over() {
 LearnerId ControllerHost::State::Identify(const std::string& name) {
   auto [known, added] = names.emplace(name, LearnerId(next_id));
   if (added) ++next_id;
+  greeted.insert(known->second);
   return known->second;
 }
 

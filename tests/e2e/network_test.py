@@ -229,6 +229,10 @@ class RestartTest(NetworkTest):
         self.assertIn("metis controller --run run", said)
         self.assertFalse(self.summary()["complete"])
 
+        other = self.refusal("controller", "--run", "run", "--set", "federation.seed=7",
+                             *self.tls("controller"))
+        self.assertIn("belongs to another federation", other)
+
         again = ["controller", "--run", "run", "--listen", address, *self.tls("controller")]
         controller = Member(self, "second", again)
         self.address(controller)
@@ -244,11 +248,6 @@ class RestartTest(NetworkTest):
         summary = self.expect_whole("async-dvw")
         self.assertEqual(summary["update_requests"], 60)
         self.assertIn("is finished", Member(self, "fourth", again).end())
-        other = self.refused_controller("--run", "run", "--set", "federation.seed=7")
-        self.assertIn("another", other)
-
-    def refused_controller(self, *arguments):
-        return self.refusal("controller", *arguments, *self.tls("controller"))
 
     def test_a_learner_that_leaves_is_not_waited_for(self):
         controller = self.controller({**BUILTIN, "federation.policy": "sync-fedavg",
@@ -266,7 +265,8 @@ class RestartTest(NetworkTest):
             learner.end()
 
     def test_out_of_descriptors_it_asks_to_be_started_again(self):
-        controller = self.controller(BUILTIN, "--insecure", limit=40)
+        controller = self.controller({**BUILTIN, "network.max_connections": 1}, "--insecure",
+                                     limit=110)
         host, port = self.address(controller).split(":")
         held = []
         while controller.process.poll() is None and len(held) < 200:
@@ -331,8 +331,10 @@ class MistakesTest(NetworkTest):
         controller = self.controller(BUILTIN, *self.tls("controller"))
         address = self.address(controller)
         join = ["--join", address, "--data", "builtin", "--share", "0/4"]
-        plain = self.refused("plain", "learner", *join, "--insecure", "--name", "site-0")
-        self.assertIn("TLS", plain)
+        plain = Member(self, "plain", ["learner", *join, "--insecure", "--name", "site-0"])
+        self.wait_until(lambda: "does it speak TLS?" in plain.said())
+        plain.process.send_signal(signal.SIGTERM)
+        plain.end()
         other = self.refused("other", "learner", "--join", address, "--data", "images.npz",
                              *self.tls("site-1"))
         self.assertIn("the federation's is weight 10x", other)
