@@ -66,6 +66,7 @@ void ClientDownloads::Want(v1::ToParticipant message) {
   for (Wanted& wanted : wanted_) {
     if (wanted.fingerprint != *fingerprint) continue;
     wanted.messages.push_back(std::move(message));
+    wanted.offered_again = true;
     return Pump();
   }
   if (wanted_.size() == kMostWanted) Remove(wanted_.front());
@@ -165,6 +166,7 @@ void ClientDownloads::Begin(Wanted& wanted) {
   open.set_fingerprint(wanted.fingerprint);
   open.set_offset(wanted.partial->offset());
   wanted.progress = context_.streams.loop().now();
+  wanted.offered_again = false;
   wanted.stream = RawStream::Open(
       context_.streams, connection_->channel, "Download",
       {.received = [this, &wanted](grpc::ByteBuffer& buffer) { Received(wanted, buffer); },
@@ -192,7 +194,8 @@ void ClientDownloads::Received(Wanted& wanted, grpc::ByteBuffer& buffer) {
 
 void ClientDownloads::Ended(Wanted& wanted, const v1::TransferEnd& end) {
   if (end.ok() && wanted.partial->complete()) return Complete(wanted);
-  if (end.ok() || !end.final()) {
+  // A refusal says nothing of an offer that came after the question.
+  if (end.ok() || !end.final() || wanted.offered_again) {
     return TryAgain(wanted, end.ok() ? "it ended early" : end.message());
   }
   // The controller does not offer it any more; the participant asks again for what it still needs.

@@ -43,8 +43,9 @@ class ClientDownloads {
     std::shared_ptr<RawStream> stream;
     Backoff backoff;
     Instant progress;
-    Instant due;           // without a stream: not before
-    uint32_t spoiled = 0;  // how often it was whole, and not the announced one
+    Instant due;                 // without a stream: not before
+    bool offered_again = false;  // since the stream was opened
+    uint32_t spoiled = 0;        // how often it was whole, and not the announced one
 
     bool community() const;
   };

@@ -228,12 +228,12 @@ void ParticipantClient::Implementation::Welcomed(const v1::Welcome& message) {
   options_.say(Text("connected to ", AddressOf(options_.controller), " (", message.program(),
                     "), federation \"", read->federation, "\""));
   if (!downloads_) downloads_.emplace(transfers_, read->learner, options_.incarnation);
+  connected_ = true;
   {
     std::scoped_lock lock(mutex_);
     if (!welcome_) welcome_ = *std::move(read);
   }
   changed_.notify_all();
-  connected_ = true;
   upload_.Connected(connection_);
   downloads_->Connected(connection_);
 }
