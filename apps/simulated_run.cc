@@ -233,6 +233,8 @@ Result<Begun> Begin(const RunOptions& options, const config::Config& config,
     if (!made) return made.error();
     journal = *std::move(made);
   }
+  std::error_code absent;
+  if (!journal) std::filesystem::remove(work_path, absent);  // of a run that this one replaces
   return Begun{*std::move(task), *std::move(writer), std::move(journal)};
 }
 

@@ -21,7 +21,7 @@ from typing import Iterator, NamedTuple
 # library, by prefix. `posix` stands for the system's C headers (<unistd.h>, <sys/stat.h>).
 # In the order of dependence: a layer names only layers above it.
 LAYERS = {
-    "core": ("", "xxhash.h immintrin.h emmintrin.h"),
+    "core": ("", "xxhash.h xxh_x86dispatch.h immintrin.h emmintrin.h"),
     "federation": ("core", ""),
     "data": ("core", "posix zlib.h png.h"),
     "learner": ("core federation", "posix"),
@@ -41,7 +41,7 @@ LAYERS = {
 THIRD_PARTY = (
     "toml++/ nlohmann/ CLI/ fmt/ spdlog/ torch/ ATen/ c10/ caffe2/ grpc google/protobuf sqlite3.h "
     "openssl/ zlib.h png.h httplib.h prometheus/ gtest/ gmock/ rapidcheck benchmark/ xxhash.h "
-    "immintrin.h emmintrin.h zstd.h proto/metis/"
+    "xxh_x86dispatch.h immintrin.h emmintrin.h zstd.h proto/metis/"
 ).split()
 TEST_ONLY = "gtest/ gmock/ rapidcheck".split()  # for tests beside the code
 

@@ -1,7 +1,9 @@
 #include "metis/core/fingerprint.h"
 
-#define XXH_INLINE_ALL
 #include <xxhash.h>
+#if defined(__x86_64__)
+#include <xxh_x86dispatch.h>  // the widest vectors that this machine has, chosen once; the same bits
+#endif
 
 namespace metis {
 

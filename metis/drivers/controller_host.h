@@ -22,6 +22,9 @@ struct ControllerHostOptions {
   federation::Settings settings;
   ModelPtr initial;
   uint64_t snapshot_every = 1000;
+  // As in DurableOptions.
+  std::unique_ptr<federation::ModelStore> store = nullptr;
+  std::function<Result<void>()> before_snapshot = nullptr;
 };
 
 class ControllerHost {
@@ -42,19 +45,25 @@ class ControllerHost {
   void Stop();
 
   // --- Any thread
-  void Receive(FromParticipant message);
+  // `ticket` is let go once the message was handled, or dropped: a transport that waits for it
+  // before it takes the participant's next messages bounds what a flood of them can pile up.
+  void Receive(FromParticipant message, std::shared_ptr<void> ticket = nullptr);
   void Command(federation::OperatorCommand command);
   // The id of the participant of that name: its old one, or the next free one, which belongs to the
   // name from then on. `answer` is called on the loop.
   void Identify(const std::string& name, std::function<void(LearnerId)> answer);
-  // Looks at the controller, on the loop; waits for it unless called there.
+  // Looks at the controller, on the loop; waits for it unless called there. Before Start() and
+  // after Stop() it looks in the caller's thread.
   void Inspect(const std::function<void(const federation::Controller&, Instant now)>& look);
   // Called on the loop once the federation has finished and its last test is in (or, where no
   // observer answers, after the grace of `membership.silence`). At once if it is over already.
   void OnFinished(std::function<void()> done);
+  // Events that the log refused.
+  uint64_t dropped_events() const;
 
  private:
   struct State;  // everything that the loop owns
+  explicit ControllerHost(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
 

@@ -3,6 +3,7 @@
 // federation that was restarted goes on where it stopped.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -47,6 +48,7 @@ class EventLoop {
   uint64_t next_timer_ = 0;
   bool stopped_ = false;
   std::thread thread_;
+  std::atomic<std::thread::id> running_;  // the thread itself says it, before its first task
 };
 
 }  // namespace metis::drivers

@@ -75,6 +75,7 @@ class Controller {
   // Equal states have equal hashes. O(M N).
   uint64_t StateHash() const;
 
+  Instant now() const { return now_; }  // of the latest event
   Phase phase() const { return phase_; }
   const std::string& phase_reason() const { return phase_reason_; }
   Version version() const { return version_; }
@@ -84,6 +85,7 @@ class Controller {
   const StalenessLedger& ledger() const { return ledger_; }
   const Statistics& statistics() const { return statistics_; }
   const StopCriteria& tests() const { return stop_; }
+  bool testing() const { return !tests_under_way_.empty(); }  // an observer owes an answer
   std::optional<StopReason> stop_reason() const { return stop_reason_; }
   const Settings& settings() const { return settings_; }
   // Updates that were acknowledged and are neither committed nor refused yet.

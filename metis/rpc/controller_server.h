@@ -41,6 +41,12 @@ struct ControllerServerOptions {
   std::function<Result<void>(const ModelPtr&)> keep;
   // Any thread, one call at a time.
   std::function<void(const Refusal&)> audit;
+  // Any thread: something to tell the operator ("at most 1024 files may be open ...").
+  std::function<void(const std::string&)> say = nullptr;
+  // Called once, from a thread of the server, when it hears nobody new any more and cannot help it
+  // (gRPC stops accepting for ever once file descriptors ran out): end, for a supervisor to start
+  // the program again. It must not wait for the server's own end.
+  std::function<void()> on_deaf = nullptr;
 };
 
 struct Traffic {
@@ -58,6 +64,8 @@ class ControllerServer final : public drivers::ControllerTransport {
   ~ControllerServer() override;
 
   uint16_t port() const;
+  // False once it is deaf.
+  bool accepting() const;
   void Send(LearnerId to, const federation::Action& message) override;
   Traffic traffic() const;
   // Ends all streams; messages already handed over are sent for at most `grace`.

@@ -1,0 +1,360 @@
+#include "metis/drivers/controller_host.h"
+
+#include <algorithm>
+#include <atomic>
+#include <future>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "metis/core/check.h"
+#include "metis/core/text.h"
+
+namespace metis::drivers {
+namespace {
+
+using federation::Action;
+using federation::Event;
+using federation::Member;
+using federation::Presence;
+
+// The same words are not said again before this has passed: a full disk refuses every event.
+constexpr Duration kSayAgainAfter = Duration::Seconds(10);
+constexpr size_t kSaidAtMost = 256;  // texts remembered for that
+
+// Whose event it is; empty for timers and commands.
+std::optional<LearnerId> ParticipantOf(const Event& event) {
+  return std::visit(
+      [](const auto& content) -> std::optional<LearnerId> {
+        if constexpr (requires { content.evaluator; }) {
+          return content.evaluator;
+        } else if constexpr (requires { content.observer; }) {
+          return content.observer;
+        } else if constexpr (requires { content.id.learner; }) {
+          return content.id.learner;
+        } else if constexpr (requires { content.incarnation; }) {
+          return content.learner;
+        } else {
+          return std::nullopt;
+        }
+      },
+      event);
+}
+
+template <typename Enum>
+std::string_view NameOf(Enum value) {
+  return EnumNames(value)[static_cast<size_t>(value)];
+}
+
+}  // namespace
+
+struct ControllerHost::State {
+  State(std::unique_ptr<DurableController> opened, const federation::MembershipSettings& settings,
+        Recorder* record, Say words)
+      : durable(std::move(opened)),
+        membership(settings),
+        recorder(record),
+        say(std::move(words)),
+        liveness(settings.silence),
+        loop(durable->controller().now()) {
+    for (const auto& [learner, member] : controller().membership().all()) {
+      names.emplace(member.declared.name, learner);
+      next_id = std::max(next_id, learner.value() + 1);
+    }
+  }
+
+  const federation::Controller& controller() const { return durable->controller(); }
+
+  void Begin();
+  void Heard(const FromParticipant& message);
+  bool Process(const Event& event);
+  void Perform(const std::vector<Action>& actions);
+  void Start(const federation::StartTimer& timer);
+  void Fire(federation::TimerId timer);
+  void CheckLiveness();
+  void CheckSilent(Instant now);
+  void CheckOver();
+  void Over();
+  LearnerId Identify(const std::string& name);
+
+  // What the operator hears.
+  std::string Title(LearnerId learner) const;
+  void SayPresence(LearnerId learner, const std::optional<Member>& before);
+  void SayAction(const Action& action);
+  void SaySometimes(const std::string& text);
+
+  // Constant after construction.
+  const std::unique_ptr<DurableController> durable;  // what it points to is the loop's
+  const federation::MembershipSettings membership;
+  Recorder* const recorder;
+  const Say say;
+
+  // Owned by the loop.
+  ControllerTransport* transport = nullptr;
+  LivenessWatch liveness;
+  Instant checked;  // when silence was last looked for
+  std::map<std::string, LearnerId> names;
+  uint32_t next_id = 0;
+  std::map<std::string, Instant> said;
+  std::vector<std::function<void()>> when_over;
+  bool ending = false;  // finished, waiting for the last test
+  bool over = false;
+
+  // Synchronises itself.
+  std::atomic<uint64_t> dropped = 0;
+  enum class Life { kNew, kRunning, kStopped };
+  std::atomic<Life> life = Life::kNew;
+
+  EventLoop loop;  // last: its thread ends before what it uses
+};
+
+// --- Events and what follows from them
+
+void ControllerHost::State::Begin() {
+  const Instant now = loop.now();
+  for (const auto& [learner, member] : controller().membership().all()) {
+    if (member.live()) liveness.Heard(learner, member.incarnation(), now);
+  }
+  std::vector<Action> promised;
+  controller().Resume(promised);
+  Perform(promised);
+  checked = now;
+  CheckLiveness();
+  CheckOver();
+}
+
+void ControllerHost::State::Heard(const FromParticipant& message) {
+  liveness.Heard(message.from, message.incarnation, loop.now());
+  if (message.event) {
+    Process(*message.event);
+    return;
+  }
+  const Member* member = controller().membership().Find(message.from);
+  const bool back = member != nullptr && member->incarnation() == message.incarnation &&
+                    member->presence == Presence::kLost;
+  if (back) Process(federation::LearnerReturned{message.from, message.incarnation});
+}
+
+// False: the log refused it, and nothing has happened.
+bool ControllerHost::State::Process(const Event& event) {
+  const std::optional<LearnerId> participant = ParticipantOf(event);
+  std::optional<Member> before;
+  if (participant) {
+    if (const Member* member = controller().membership().Find(*participant)) before = *member;
+  }
+  const Instant now = loop.now();
+  std::vector<Action> actions;
+  if (Result<void> handled = durable->Handle(now, event, actions); !handled) {
+    ++dropped;
+    SaySometimes(Text("the log refuses events, this one is dropped (",
+                      federation::kEventNames[event.index()], "): ", handled.error().message));
+    return false;
+  }
+  if (recorder != nullptr) {
+    recorder->Event(now, event);
+    for (const Action& action : actions) recorder->Action(now, action);
+  }
+  if (participant) SayPresence(*participant, before);
+  Perform(actions);
+  CheckOver();
+  return true;
+}
+
+void ControllerHost::State::Perform(const std::vector<Action>& actions) {
+  for (const Action& action : actions) {
+    SayAction(action);
+    if (const auto* timer = std::get_if<federation::StartTimer>(&action)) {
+      Start(*timer);
+    } else if (std::optional<LearnerId> to = Addressee(action)) {
+      transport->Send(*to, action);
+    }
+  }
+}
+
+void ControllerHost::State::Start(const federation::StartTimer& timer) {
+  loop.At(timer.due, [this, id = timer.timer] { Fire(id); });
+}
+
+// Nobody asks again for a timer: one that the log refuses is tried until it gets through.
+void ControllerHost::State::Fire(federation::TimerId timer) {
+  if (Process(federation::TimerFired{timer})) return;
+  loop.At(loop.now() + controller().settings().retry, [this, timer] { Fire(timer); });
+}
+
+// --- Who is silent
+
+void ControllerHost::State::CheckLiveness() {
+  if (controller().phase() == federation::Phase::kFinished) return;
+  loop.At(loop.now() + membership.heartbeat, [this] {
+    CheckSilent(loop.now());
+    CheckLiveness();
+  });
+}
+
+void ControllerHost::State::CheckSilent(Instant now) {
+  const Duration late = now - std::exchange(checked, now) - membership.heartbeat;
+  if (late > std::min(membership.heartbeat, membership.silence) / 2) {
+    // We were not listening ourselves: suspended, or held up by a slow disk.
+    liveness.Grace(now);
+    return;
+  }
+  for (const LivenessWatch::Silent& silent : liveness.TakeSilent(now)) {
+    const Member* member = controller().membership().Find(silent.learner);
+    const bool there =
+        member != nullptr && member->live() && member->incarnation() == silent.incarnation;
+    if (!there || Process(federation::LearnerLost{silent.learner, silent.incarnation})) continue;
+    liveness.Heard(silent.learner, silent.incarnation, now - membership.silence);  // try again
+  }
+}
+
+// --- The end
+
+void ControllerHost::State::CheckOver() {
+  if (over || controller().phase() != federation::Phase::kFinished) return;
+  if (!controller().testing()) return Over();
+  if (std::exchange(ending, true)) return;
+  loop.At(loop.now() + membership.silence, [this] { Over(); });
+}
+
+void ControllerHost::State::Over() {
+  if (std::exchange(over, true)) return;
+  for (const std::function<void()>& done : std::exchange(when_over, {})) done();
+}
+
+LearnerId ControllerHost::State::Identify(const std::string& name) {
+  auto [known, added] = names.emplace(name, LearnerId(next_id));
+  if (added) ++next_id;
+  return known->second;
+}
+
+// --- What the operator hears
+
+std::string ControllerHost::State::Title(LearnerId learner) const {
+  const Member* member = controller().membership().Find(learner);
+  if (member == nullptr) return Text("participant ", learner);
+  return Text(NameOf(member->declared.role), " ", member->declared.name);
+}
+
+void ControllerHost::State::SayPresence(LearnerId learner, const std::optional<Member>& before) {
+  const Member* after = controller().membership().Find(learner);
+  if (after == nullptr) return;
+  if (!before || before->incarnation() != after->incarnation()) {
+    say(Text(Title(learner), " has joined (participant ", learner, ", incarnation ",
+             after->incarnation(), ")"));
+  } else if (before->presence != after->presence) {
+    switch (after->presence) {
+      case Presence::kLive:
+        return say(Text(Title(learner), " has returned"));
+      case Presence::kLost:
+        return say(Text(Title(learner), " is lost: unheard of for ", membership.silence));
+      case Presence::kLeft:
+        return say(Text(Title(learner), " has left"));
+    }
+  }
+}
+
+void ControllerHost::State::SayAction(const Action& action) {
+  if (const auto* changed = std::get_if<federation::StateChanged>(&action)) {
+    if (changed->phase == federation::Phase::kFinished) return;  // said by Finished
+    say(Text("the federation is ", NameOf(changed->phase), changed->reason.empty() ? "" : ": ",
+             changed->reason));
+  } else if (const auto* refused = std::get_if<federation::RefuseJoin>(&action)) {
+    SaySometimes(Text("participant ", refused->learner, " may not join: ", refused->message));
+  } else if (const auto* rejected = std::get_if<federation::RejectUpdate>(&action)) {
+    SaySometimes(Text("update ", rejected->id.sequence, " of ", Title(rejected->id.learner),
+                      " is refused (", NameOf(rejected->reason), "): ", rejected->message));
+  } else if (const auto* counts = std::get_if<federation::RefuseCounts>(&action)) {
+    SaySometimes(Text("counts of ", Title(counts->evaluator), " are refused: ", counts->message));
+  } else if (const auto* finished = std::get_if<federation::Finished>(&action)) {
+    say(Text("finished with version ", finished->version, " (", NameOf(finished->reason), ")"));
+  }
+}
+
+void ControllerHost::State::SaySometimes(const std::string& text) {
+  const Instant now = loop.now();
+  if (said.size() >= kSaidAtMost) {
+    std::erase_if(said, [&](const auto& each) { return now - each.second >= kSayAgainAfter; });
+    if (said.size() >= kSaidAtMost) return;
+  }
+  auto [last, added] = said.emplace(text, now);
+  if (!added && now - last->second < kSayAgainAfter) return;
+  last->second = now;
+  say(text);
+}
+
+// --- The host
+
+ControllerHost::ControllerHost(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+ControllerHost::~ControllerHost() { Stop(); }
+
+Result<std::unique_ptr<ControllerHost>> ControllerHost::Open(ControllerHostOptions options,
+                                                             ModelPool& pool, EventLog& log,
+                                                             Recorder* recorder, Say say) {
+  if (!say) say = [](const std::string&) {};
+  Result<std::unique_ptr<DurableController>> durable =
+      DurableController::Open(options.settings, std::move(options.initial), pool, log,
+                              {.snapshot_every = options.snapshot_every,
+                               .store = std::move(options.store),
+                               .recorder = recorder,
+                               .before_snapshot = std::move(options.before_snapshot)});
+  if (!durable) return durable.error();
+  return std::unique_ptr<ControllerHost>(new ControllerHost(std::make_unique<State>(
+      std::move(*durable), options.settings.membership, recorder, std::move(say))));
+}
+
+void ControllerHost::Start(ControllerTransport& transport) {
+  METIS_CHECK(state_->life == State::Life::kNew);
+  state_->transport = &transport;
+  state_->Begin();
+  state_->life = State::Life::kRunning;
+  state_->loop.Start();
+}
+
+void ControllerHost::Stop() {
+  state_->loop.Stop();
+  state_->life = State::Life::kStopped;
+}
+
+void ControllerHost::Receive(FromParticipant message, std::shared_ptr<void> ticket) {
+  state_->loop.Post([state = state_.get(), message = std::move(message),
+                     ticket = std::move(ticket)] { state->Heard(message); });
+}
+
+void ControllerHost::Command(federation::OperatorCommand command) {
+  state_->loop.Post([state = state_.get(), command] { state->Process(command); });
+}
+
+void ControllerHost::Identify(const std::string& name, std::function<void(LearnerId)> answer) {
+  state_->loop.Post(
+      [state = state_.get(), name, answer = std::move(answer)] { answer(state->Identify(name)); });
+}
+
+void ControllerHost::Inspect(
+    const std::function<void(const federation::Controller&, Instant now)>& look) {
+  auto here = [&] { look(state_->controller(), state_->loop.now()); };
+  if (state_->life != State::Life::kRunning || state_->loop.on_loop()) return here();
+  auto looked = std::make_shared<std::promise<void>>();
+  std::future<void> done = looked->get_future();
+  state_->loop.Post([here, looked = std::move(looked)] {
+    here();
+    looked->set_value();
+  });
+  try {
+    done.get();
+  } catch (const std::future_error&) {
+    here();  // stopped meanwhile: the task was dropped, and the loop is no more
+  }
+}
+
+void ControllerHost::OnFinished(std::function<void()> done) {
+  state_->loop.Post([state = state_.get(), done = std::move(done)] {
+    if (state->over) return done();
+    state->when_over.push_back(done);
+  });
+}
+
+uint64_t ControllerHost::dropped_events() const { return state_->dropped; }
+
+}  // namespace metis::drivers

@@ -1,0 +1,96 @@
+// What all streams of a controller's server share. Thread-safe.
+#pragma once
+
+#include <grpcpp/server_context.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "metis/rpc/controller_server.h"
+#include "metis/rpc/participants.h"
+#include "metis/rpc/receive_budget.h"
+#include "metis/rpc/worker_pool.h"
+
+namespace metis::rpc {
+
+// A call under way.
+class LiveStream {
+ public:
+  virtual ~LiveStream() = default;
+  // Drops itself if it has stood still for too long.
+  virtual void Sweep(Clock::time_point now) = 0;
+  // Ends the call; its peer sees CANCELLED.
+  virtual void Drop() = 0;
+};
+
+class ServerCore {
+ public:
+  ServerCore(ControllerServerOptions chosen, drivers::ControllerHost& host, ModelPool& pool);
+
+  // --- Constant after construction
+  const ControllerServerOptions options;
+  drivers::ControllerHost& host;
+  ModelPool& pool;
+  const v1::Schema schema;
+  const std::chrono::nanoseconds silence;  // of a conversation before it is dropped
+  const std::chrono::nanoseconds stalled;
+
+  // --- Synchronise themselves
+  Participants participants;
+  const std::shared_ptr<ReceiveBudget> budget;
+  WorkerPool workers;
+  WorkerPool sender;  // one thread: messages leave in the order of Send()
+  std::atomic<uint64_t> bytes_received = 0;
+  std::atomic<uint64_t> bytes_sent = 0;
+  std::atomic<uint32_t> conversations = 0;
+  std::atomic<bool> closing = false;
+
+  // On the sender's thread.
+  void Deliver(LearnerId to, const federation::Action& message);
+
+  // A refusal, for the audit and nowhere else. Never under a lock.
+  void Refuse(const std::string& peer, const std::string& name, const std::string& reason,
+              const std::string& message);
+  void Say(const std::string& text) const;
+
+  void Add(const std::shared_ptr<LiveStream>& stream);
+  void Remove(const LiveStream* stream);
+  std::vector<std::shared_ptr<LiveStream>> Streams() const;
+  void Sweep();
+
+  // The names that the peer's certificate proves; "not proved" without TLS.
+  struct Proof {
+    bool tls = false;
+    std::vector<std::string> names;
+    bool Allows(const std::string& name) const;
+  };
+  Proof ProofOf(const grpc::CallbackServerContext& context) const;
+
+ private:
+  ModelPtr Transferred(const ModelPtr& model);
+  void AuditMessage(const Participant& participant, const federation::Action& message);
+
+  struct Rounded {  // for 16 bits, made once for several receivers
+    std::weak_ptr<const Model> model;
+    ModelPtr transferred;
+  };
+  std::vector<Rounded> rounded_;  // owned by the sender's thread; the latest last
+
+  std::mutex audit_mutex_;  // one call at a time
+  Clock::time_point audit_second_;
+  uint32_t audits_ = 0;
+  uint64_t unsaid_ = 0;
+
+  mutable std::mutex streams_mutex_;
+  std::map<const LiveStream*, std::weak_ptr<LiveStream>> streams_;
+};
+
+using CorePtr = std::shared_ptr<ServerCore>;
+
+}  // namespace metis::rpc

@@ -1,0 +1,220 @@
+#include "metis/rpc/upload.h"
+
+#include <utility>
+
+#include "metis/core/text.h"
+#include "metis/wire/messages.h"
+
+namespace metis::rpc {
+
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Upload::Start(
+    CorePtr core, grpc::CallbackServerContext* context) {
+  auto upload = std::make_shared<Upload>(std::move(core), context);
+  upload->Begin();
+  return upload.get();
+}
+
+Upload::Upload(CorePtr core, grpc::CallbackServerContext* context)
+    : Stream(std::move(core), context), progress_(Clock::now()) {}
+
+std::shared_ptr<Upload> Upload::Self() {
+  return std::static_pointer_cast<Upload>(shared_from_this());
+}
+
+void Upload::Ended() {
+  std::optional<PartialUpload> left;
+  {
+    std::scoped_lock lock(mutex_);
+    if (state_ == State::kReceiving) left = std::move(partial_);
+    state_ = State::kOver;
+  }
+  if (left) participant_->Park(this, std::move(*left));
+}
+
+std::optional<PartialUpload> Upload::Surrender() {
+  std::scoped_lock lock(mutex_);
+  const State state = std::exchange(state_, State::kOver);
+  DropLocked();
+  if (state != State::kReceiving) return std::nullopt;
+  return std::move(partial_);
+}
+
+void Upload::OnReadDone(bool ok) {
+  if (!ok) return Fail(grpc::StatusCode::CANCELLED, "the upload was cut off");
+  core_->bytes_received += incoming_.Length();
+  State state;
+  {
+    std::scoped_lock lock(mutex_);
+    progress_ = Clock::now();
+    state = state_;
+  }
+  const size_t most = state == State::kOpening ? wire::kMaxOpenBytes : wire::kMaxChunkBytes;
+  if (incoming_.Length() > wire::kFrameHeaderBytes + most) {
+    return Fault("oversize", Text("a frame of ", incoming_.Length(),
+                                  " bytes: a payload of at most ", most, " is taken here"));
+  }
+  Result<ReceivedFrame> frame = OpenFrame(incoming_);
+  incoming_.Clear();
+  if (!frame) return Fault("malformed", frame.error().message);
+  if (state == State::kOpening) return Open(*frame);
+  if (core_->options.settings.transfer == wire::Encoding::kRaw) return Receive(*frame);
+  core_->workers.Post([self = Self(), frame = std::make_shared<ReceivedFrame>(std::move(*frame))] {
+    self->Receive(*frame);
+  });
+}
+
+void Upload::Open(const ReceivedFrame& frame) {
+  v1::OpenUpload open;
+  const std::string payload = frame.Payload();
+  if (frame.header.kind != wire::FrameKind::kOpen ||
+      !wire::CheckPayload(frame.header, std::as_bytes(std::span(payload))) ||
+      !open.ParseFromString(payload)) {
+    return Fault("malformed", "the first frame of an upload must be OpenUpload");
+  }
+  participant_ = core_->participants.OfToken(open.token());
+  if (!participant_ || !proof_.Allows(participant_->name)) {
+    return Fault("token", "no conversation has this token: begin one first",
+                 grpc::StatusCode::UNAUTHENTICATED);
+  }
+  SetName(participant_->name);
+  if (open.encoding() != wire::EncodeEncoding(core_->options.settings.transfer)) {
+    return Fault(
+        "encoding",
+        Text("encoding ", static_cast<int>(open.encoding()), " is not the one of the Welcome, ",
+             static_cast<int>(wire::EncodeEncoding(core_->options.settings.transfer))));
+  }
+  Result<federation::UpdateReceived> update =
+      wire::DecodeUpdate(open.update(), participant_->id, participant_->incarnation);
+  if (!update) return Fault("malformed", update.error().message);
+  update_ = std::move(*update);
+
+  const UploadKey key{update_.id.sequence, open.fingerprint()};
+  std::optional<PartialUpload> earlier = participant_->Claim(Self(), key);
+  {
+    std::scoped_lock lock(mutex_);
+    if (finished_ || state_ == State::kOver) return;
+    partial_.key = key;
+    if (earlier) {
+      partial_ = std::move(*earlier);
+      return ResumeLocked();
+    }
+    state_ = State::kWaiting;
+  }
+  core_->budget->Acquire(core_->pool.schema()->bytes(),
+                         [weak = std::weak_ptr(Self())](ReceiveBudget::Lease lease) {
+                           if (auto self = weak.lock()) self->Granted(std::move(lease));
+                         });
+  while (core_->budget->waiting() && core_->participants.DropOldestParked()) continue;
+}
+
+void Upload::Granted(ReceiveBudget::Lease lease) {
+  std::scoped_lock lock(mutex_);
+  if (finished_ || state_ != State::kWaiting) return;
+  partial_.receiver = std::make_unique<wire::ModelReceiver>(
+      core_->pool, core_->options.settings.transfer, partial_.key.fingerprint);
+  partial_.lease = std::move(lease);
+  ResumeLocked();
+}
+
+void Upload::ResumeLocked() {
+  state_ = State::kReceiving;
+  progress_ = Clock::now();
+  outgoing_ = MakeFrame(wire::FrameKind::kResume, "", partial_.receiver->offset());
+  writing_ = true;
+  StartWrite(&outgoing_);
+  ReadLocked();
+}
+
+void Upload::Receive(const ReceivedFrame& frame) {
+  Result<void> added;
+  std::unique_ptr<wire::ModelReceiver> whole;
+  {
+    std::scoped_lock lock(mutex_);
+    if (finished_ || state_ != State::kReceiving) return;
+    if (!partial_.receiver->complete()) {
+      added = partial_.receiver->AddPieces(frame.header, frame.pieces);
+    }
+    if (added.ok()) {
+      if (!partial_.receiver->complete()) return ReadLocked();
+      state_ = State::kStoring;
+      whole = std::move(partial_.receiver);
+    }
+  }
+  if (!added.ok()) {
+    Audit("checksum", added.error().message);
+    return Conclude(false, added.error().message, false);
+  }
+  auto shared = std::make_shared<std::unique_ptr<wire::ModelReceiver>>(std::move(whole));
+  core_->workers.Post([self = Self(), shared] { self->Store(std::move(*shared)); });
+}
+
+// On a worker: checking costs O(M), and keeping waits for the disk.
+void Upload::Store(std::unique_ptr<wire::ModelReceiver> receiver) {
+  Result<ModelPtr> model = std::move(*receiver).Take();
+  if (!model) {
+    Audit("fingerprint", model.error().message);
+    return Conclude(false, model.error().message, true);
+  }
+  (*model)->Magnitude();
+  if (core_->options.keep) {
+    if (Result<void> kept = core_->options.keep(*model); !kept) {
+      core_->Say(Text("a model of ", participant_->name,
+                      " cannot be kept, it is asked for again: ", kept.error().message));
+      return Conclude(false, Text("the controller cannot keep it now: ", kept.error().message),
+                      false);
+    }
+  }
+  update_.model = std::move(*model);
+  core_->host.Receive({participant_->id, participant_->incarnation, std::move(update_)});
+  Conclude(true, "", false);
+}
+
+void Upload::Conclude(bool ok, const std::string& message, bool final) {
+  v1::TransferEnd end;
+  end.set_ok(ok);
+  end.set_message(message);
+  end.set_final(final);
+  PartialUpload used;  // let go outside the lock
+  std::optional<PartialUpload> left;
+  {
+    std::scoped_lock lock(mutex_);
+    // What came before a bad chunk stays good.
+    if (state_ == State::kReceiving)
+      left = std::move(partial_);
+    else
+      used = std::move(partial_);
+    state_ = State::kOver;
+    if (!finished_) {
+      last_ = MakeFrame(wire::FrameKind::kEnd, end.SerializeAsString());
+      if (!writing_) {
+        finished_ = true;
+        StartWriteAndFinish(&*last_, grpc::WriteOptions(), grpc::Status::OK);
+      }
+    }
+  }
+  if (left) participant_->Park(this, std::move(*left));
+}
+
+void Upload::OnWriteDone(bool ok) {
+  std::scoped_lock lock(mutex_);
+  writing_ = false;
+  if (!ok) return FinishLocked({grpc::StatusCode::UNAVAILABLE, "the peer is gone"});
+  if (!last_ || finished_) return;
+  finished_ = true;
+  StartWriteAndFinish(&*last_, grpc::WriteOptions(), grpc::Status::OK);
+}
+
+void Upload::Sweep(Clock::time_point now) {
+  {
+    std::scoped_lock lock(mutex_);
+    const bool ours = state_ == State::kWaiting || state_ == State::kStoring;
+    if (ours || now - progress_ < core_->stalled) return;
+    progress_ = now;
+    DropLocked();
+    if (finished_) return;
+  }
+  Audit("stalled", Text("an upload made no progress for ", core_->options.settings.stalled,
+                        " and is dropped; it can go on later"));
+}
+
+}  // namespace metis::rpc

@@ -1,0 +1,100 @@
+// A server whose process has no file descriptors left, and what it does once there are some again.
+#include "metis/rpc/descriptors.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/loopback/raw_client.h"
+
+namespace metis::rpc {
+namespace {
+
+TEST(Descriptors, AServerAnswersAndABareListenerDoesNot) {
+  Served served;
+  EXPECT_TRUE(served.server->accepting());
+  EXPECT_TRUE(ServesNewConnections({"127.0.0.1", served.server->port()}, false));
+
+  const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof(address);
+  ASSERT_EQ(bind(listener, reinterpret_cast<sockaddr*>(&address), length), 0);
+  ASSERT_EQ(listen(listener, 8), 0);
+  ASSERT_EQ(getsockname(listener, reinterpret_cast<sockaddr*>(&address), &length), 0);
+  EXPECT_FALSE(ServesNewConnections({"127.0.0.1", ntohs(address.sin_port)}, false));
+  EXPECT_FALSE(ServesNewConnections({"127.0.0.1", ntohs(address.sin_port)}, true));
+  close(listener);
+}
+
+TEST(Descriptors, ALimitThatIsTooSmallIsSaidWithItsNumbers) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const rlimit small{200, 200};
+    setrlimit(RLIMIT_NOFILE, &small);
+    Result<std::string> fits = RaiseDescriptorLimit(100);
+    Result<std::string> warned = RaiseDescriptorLimit(1000);
+    const rlimit tiny{50, 50};
+    setrlimit(RLIMIT_NOFILE, &tiny);
+    Result<std::string> refused = RaiseDescriptorLimit(1000);
+    const bool right = fits.ok() && fits->empty() && warned.ok() &&
+                       warned->find("at most 200 files") != std::string::npos &&
+                       warned->find("1000 connections") != std::string::npos && !refused.ok();
+    _exit(right ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+// Runs in a process of its own, before which no gRPC has run: gRPC does not survive a fork.
+int GoDeaf() {
+  federation::Models models;
+  drivers::MemoryEventLog log;
+  auto host = drivers::ControllerHost::Open({.settings = federation::SettingsFor("async-fedavg", 3),
+                                             .initial = models.From(1)},
+                                            models.pool(), log, nullptr, nullptr)
+                  .value();
+  std::atomic<bool> deaf = false;
+  ControllerServerOptions options;
+  options.settings.listen = "127.0.0.1:0";
+  options.settings.max_connections = 10;
+  options.heartbeat = Duration::Seconds(60);
+  options.on_deaf = [&] { deaf = true; };
+  auto server = ControllerServer::Start(options, *host, models.pool()).value();
+  host->Start(*server);
+
+  // All descriptors are taken; one is let go and taken again by a connection that the server then
+  // has no descriptor for.
+  const rlimit small{64, 64};
+  setrlimit(RLIMIT_NOFILE, &small);
+  std::vector<int> taken;
+  const int client = socket(AF_INET, SOCK_STREAM, 0);
+  for (int fd = open("/dev/null", O_RDONLY); fd >= 0; fd = open("/dev/null", O_RDONLY)) {
+    taken.push_back(fd);
+  }
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(server->port());
+  if (connect(client, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) return 2;
+  std::this_thread::sleep_for(std::chrono::seconds(2));  // the watch sees it, whatever gRPC says
+  if (deaf) return 3;
+  for (const int fd : taken) close(fd);
+  close(client);
+  if (!WaitFor([&] { return deaf.load(); })) return 4;
+  return server->accepting() ? 5 : 0;
+}
+
+// The flag makes this program run GoDeaf() and nothing else.
+TEST(Descriptors, AServerThatHearsNobodyAfterDescriptorsRanOutSaysSo) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  EXPECT_EXIT(_exit(GoDeaf()), testing::ExitedWithCode(0), "");
+}
+
+}  // namespace
+}  // namespace metis::rpc
