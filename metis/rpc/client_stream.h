@@ -55,8 +55,8 @@ class OpenStreams {
 
 // One bidirectional call. Everything public is called on the loop.
 template <typename Out, typename In>
-class Stream final : public grpc::ClientBidiReactor<Out, In>,
-                     public std::enable_shared_from_this<Stream<Out, In>> {
+class ClientStream final : public grpc::ClientBidiReactor<Out, In>,
+                           public std::enable_shared_from_this<ClientStream<Out, In>> {
  public:
   // Called on the loop; none after Abandon() or Release().
   struct Reactions {
@@ -65,9 +65,11 @@ class Stream final : public grpc::ClientBidiReactor<Out, In>,
     std::function<void(const grpc::Status&)> done;
   };
 
-  static std::shared_ptr<Stream> Open(OpenStreams& streams, std::shared_ptr<grpc::Channel> channel,
-                                      const std::string& method, Reactions reactions) {
-    std::shared_ptr<Stream> stream(new Stream(streams, std::move(channel), std::move(reactions)));
+  static std::shared_ptr<ClientStream> Open(OpenStreams& streams,
+                                            std::shared_ptr<grpc::Channel> channel,
+                                            const std::string& method, Reactions reactions) {
+    std::shared_ptr<ClientStream> stream(
+        new ClientStream(streams, std::move(channel), std::move(reactions)));
     streams.Opened();
     stream->self_ = stream;
     grpc::TemplatedGenericStub<Out, In>(stream->channel_)
@@ -104,7 +106,7 @@ class Stream final : public grpc::ClientBidiReactor<Out, In>,
   }
 
  private:
-  Stream(OpenStreams& streams, std::shared_ptr<grpc::Channel> channel, Reactions reactions)
+  ClientStream(OpenStreams& streams, std::shared_ptr<grpc::Channel> channel, Reactions reactions)
       : streams_(streams), channel_(std::move(channel)), reactions_(std::move(reactions)) {}
 
   // --- On gRPC's threads
@@ -151,7 +153,7 @@ class Stream final : public grpc::ClientBidiReactor<Out, In>,
   const std::shared_ptr<grpc::Channel> channel_;  // a call only borrows it
   const Reactions reactions_;
   grpc::ClientContext context_;
-  std::shared_ptr<Stream> self_;  // until gRPC has let go
+  std::shared_ptr<ClientStream> self_;  // until gRPC has let go
   In incoming_;
   Out outgoing_;
   bool writing_ = false;

@@ -19,7 +19,7 @@
 
 namespace metis::rpc {
 
-using RawStream = Stream<grpc::ByteBuffer, grpc::ByteBuffer>;
+using RawStream = ClientStream<grpc::ByteBuffer, grpc::ByteBuffer>;
 
 // What transfers have in common.
 struct TransferContext {

@@ -28,7 +28,7 @@ namespace {
 constexpr int64_t kSilentHeartbeats = 4;  // without a word the conversation is dead
 constexpr Duration kDialPatience = Duration::Seconds(20);
 
-using Conversation = Stream<v1::FromParticipant, v1::ToParticipant>;
+using Conversation = ClientStream<v1::FromParticipant, v1::ToParticipant>;
 
 }  // namespace
 

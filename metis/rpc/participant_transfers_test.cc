@@ -208,7 +208,9 @@ TEST_F(ParticipantTransfersTest, TwoAtOnceAndACommunityModelFirst) {
   }
   EXPECT_EQ(communities, 1u);
   EXPECT_THAT(evaluated, testing::UnorderedElementsAre(7u, 8u));
-  EXPECT_EQ(controller_.downloads[4].fingerprint, offered.model->Fingerprint());
+  // Two are asked for at once, in whatever order the controller's threads look at them.
+  EXPECT_THAT(offered.model->Fingerprint(), testing::AnyOf(controller_.downloads[4].fingerprint,
+                                                           controller_.downloads[5].fingerprint));
 }
 
 TEST_F(ParticipantTransfersTest, ATransferThatStandsStillIsBegunAgain) {
