@@ -199,6 +199,7 @@ class Talk {
     }
     return {};
   }
+  void Cancel() { context_.TryCancel(); }  // any thread
   grpc::Status Finish() {
     finished_ = true;
     return stream_->Finish();
