@@ -15,11 +15,11 @@ struct Options {
   uint32_t seconds = 300;  // they are held
   uint32_t window = 8;     // seconds in which updates are counted, with and without a hostile peer
   uint32_t rounds = 3;     // pairs of windows for each kind of peer
-  double rate = 30;        // updates a second of all together, by the length of their epochs
+  uint32_t rate = 60;      // updates a second of all together, by the length of their epochs
   double memory_growth = 1.05;  // of the last fifth over the second one
   double least_ratio = 0.75;    // of updates beside a hostile peer; the goal is 0.9
 
-  double epoch_seconds() const { return learners / rate; }
+  double epoch_seconds() const { return double{1} * learners / rate; }
 };
 
 inline federation::Settings SettingsOf(const Options& options) {

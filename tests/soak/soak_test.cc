@@ -159,10 +159,11 @@ int Main(int argc, char** argv) {
     } else if (!Take(argument, "--learners=", options.learners) &&
                !Take(argument, "--seconds=", options.seconds) &&
                !Take(argument, "--window=", options.window) &&
-               !Take(argument, "--rounds=", options.rounds)) {
+               !Take(argument, "--rounds=", options.rounds) &&
+               !Take(argument, "--rate=", options.rate)) {
       std::fprintf(stderr,
                    "unknown argument %s; allowed: --short --learners=N --seconds=N --window=N "
-                   "--rounds=N\n",
+                   "--rounds=N --rate=N\n",
                    argv[i]);
       return 2;
     }
