@@ -8,8 +8,8 @@
 namespace metis::rpc {
 namespace {
 
-// Messages of one participant that may wait for the controller's loop, which takes them in turn with
-// everybody's: what a flood costs each of the others is this many of its messages.
+// Messages of one participant that may wait for the controller's loop, which takes them in turn
+// with everybody's: what a flood costs each of the others is this many of its messages.
 constexpr uint32_t kMostUnhandled = 4;
 // Messages that may wait for a peer to read them.
 constexpr size_t kMostQueued = 1000;

@@ -339,26 +339,6 @@ class MistakesTest(NetworkTest):
         reasons = {json.loads(line)["reason"] for line in lines}
         self.assertIn("tls", reasons)  # plain text, if not the stranger
 
-    def test_a_full_controller_is_dialled_again_and_the_audit_names_who_waited(self):
-        controller = self.controller({**BUILTIN, "federation.learners": 2,
-                                      "network.max_connections": 1}, *self.tls("controller"))
-        join = ["--join", self.address(controller), "--data", "builtin", "--share"]
-        first = Member(self, "first", ["learner", *join, "0/2", *self.tls("site-0")])
-        self.wait_until(lambda: "site-0 has joined" in controller.said())
-        second = Member(self, "second", ["learner", *join, "1/2", *self.tls("site-1")])
-        self.wait_until(lambda: "does not take us now" in second.said())
-        lines = (self.home / "run/audit.jsonl").read_text().splitlines()
-        refused = json.loads(lines[-1])
-        self.assertEqual((refused["reason"], refused["name"]), ("full", "site-1"))
-        self.assertIn("127.0.0.1", refused["peer"])
-        first.process.send_signal(signal.SIGTERM)
-        first.end()
-        self.wait_until(lambda: "site-1 has joined" in controller.said())
-        second.process.send_signal(signal.SIGTERM)
-        second.end()
-        controller.process.send_signal(signal.SIGTERM)
-        controller.end()
-
     def refused(self, name, *arguments):
         """What a participant says that gives up by itself."""
         return Member(self, name, arguments).end(code=1)
