@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
 # The long checks, for a night: every test under the address and undefined-behaviour sanitizers, those with
-# threads under the thread sanitizer, the other compiler, clang-tidy, and thousands of simulated federations.
+# threads under the thread sanitizer, the other compiler, clang-tidy, thousands of simulated federations, and
+# 200 learners held over the network for minutes, hostile peers beside them.
 # Goes on after a failure and ends with a table of stages; the exit status is 1 if any failed.
 #
 #   scripts/nightly.sh                            all stages; the first seed follows from the date
 #   scripts/nightly.sh --seeds=200                fewer simulated federations (default 5000)
 #   scripts/nightly.sh --first-seed=202501310000  the seeds of another night
-#   scripts/nightly.sh --only=asan,swarm          some stages: asan, tsan, clang, clang-tidy, swarm
+#   scripts/nightly.sh --only=asan,swarm          some stages: asan, tsan, clang, clang-tidy, swarm, soak
 #   scripts/nightly.sh --help                     this text
 
 set -euo pipefail
 
-stages=(asan tsan clang clang-tidy swarm)
+stages=(asan tsan clang clang-tidy swarm soak)
 seeds=5000
 # Nights share no seeds: ten thousand numbers belong to each date.
 first_seed=$(date -u +%Y%m%d)0000
@@ -68,21 +69,28 @@ run_swarm() {
   build/release/tests/simulation/swarm_test "--seeds=${seeds}" "--first-seed=${first_seed}"
 }
 
+run_soak() {
+  build release
+  build/release/tests/soak/soak_test
+}
+
 run_stage() { # stage
   case "$1" in
-    asan) run_tests asan ;;
+    asan) run_tests asan -LE soak ;;
     # Not what has no threads (a simulated scenario runs on one; sim_test has those that train beside it), nor
     # libtorch: it is not built for the thread sanitizer, which takes its locks for races.
-    tsan) run_tests tsan -LE 'torch|simulation' ;;
+    # Rates beside hostile peers mean nothing under a sanitizer.
+    tsan) run_tests tsan -LE 'torch|simulation|soak' ;;
     clang) run_clang ;;
     clang-tidy) run_clang_tidy ;;
     swarm) run_swarm ;;
+    soak) run_soak ;;
   esac
 }
 
 for stage in "${stages[@]}"; do
   case "${stage}" in
-    asan | tsan | clang | clang-tidy | swarm) ;;
+    asan | tsan | clang | clang-tidy | swarm | soak) ;;
     *) misused "unknown stage ${stage}" ;;
   esac
 done

@@ -3,7 +3,7 @@
 # Arguments go to ctest; the exit status is ctest's.
 #
 #   scripts/test.sh                    everything
-#   scripts/test.sh -L unit            one ring: unit, laws, simulation, e2e, browser
+#   scripts/test.sh -L unit            one ring: unit, laws, simulation, loopback, soak, e2e, browser
 #   scripts/test.sh -R federation -V   by name, with all output
 #   scripts/test.sh --rerun-failed     what failed last time
 #   scripts/test.sh --help             this text

@@ -180,6 +180,8 @@ void ControllerHost::State::Perform(const std::vector<Action>& actions) {
     SayAction(action);
     if (const auto* timer = std::get_if<federation::StartTimer>(&action)) {
       Start(*timer);
+    } else if (const auto* counts = std::get_if<federation::RefuseCounts>(&action)) {
+      transport->Refused(counts->evaluator, "forged-counts", counts->message);
     } else if (std::optional<LearnerId> to = Addressee(action)) {
       transport->Send(*to, action);
     }

@@ -24,6 +24,10 @@ class ControllerTransport {
   virtual ~ControllerTransport() = default;
   // A message to `to`, in the order of the calls; dropped if it is not connected.
   virtual void Send(LearnerId to, const federation::Action& message) = 0;
+  // What a participant said was refused, and it gets no answer (forged counts): for the audit.
+  virtual void Refused(LearnerId who, const std::string& reason, const std::string& message) {
+    (void)who, (void)reason, (void)message;
+  }
 };
 
 // Carries a participant's messages to the controller. Thread-safe. An update that is already on

@@ -89,6 +89,7 @@ void ClientUpload::Begin() {
   *open.mutable_update() = wire::EncodeUpdate(*update_);
   open.set_fingerprint(model_->Fingerprint());
   open.set_encoding(wire::EncodeEncoding(encoding_));
+  open.set_schema_hash(model_->schema()->hash());
   progress_ = context_.streams.loop().now();
   stream_ = RawStream::Open(
       context_.streams, connection_->channel, "Upload",
@@ -137,19 +138,20 @@ void ClientUpload::Ended(const v1::TransferEnd& end) {
     std::exchange(stream_, nullptr)->Release();
     Drop();  // should its answer be lost, it is handed over again
   } else if (end.final()) {
-    Refused(end.message());
+    Refused(end);
   } else {
     TryAgain(end.message());
   }
 }
 
-void ClientUpload::Refused(const std::string& message) {
-  const bool schema = message.find("schema") != std::string::npos;
-  const auto reason = schema ? federation::RejectReason::kSchema : federation::RejectReason::kGate;
+void ClientUpload::Refused(const v1::TransferEnd& end) {
+  using federation::RejectReason;
+  const bool known = end.has_reason() && end.reason() < EnumNames(RejectReason::kGate).size();
+  const RejectReason reason = known ? static_cast<RejectReason>(end.reason()) : RejectReason::kGate;
   const federation::UpdateId id = update_->id;
   std::exchange(stream_, nullptr)->Release();
   Drop();
-  context_.deliver(federation::RejectUpdate{id, reason, message});
+  context_.deliver(federation::RejectUpdate{id, reason, end.message()});
 }
 
 void ClientUpload::TryAgain(const std::string& why) {

@@ -54,7 +54,7 @@ class ClientUpload {
   void Resume(uint64_t offset);
   void WriteNext();
   void Ended(const v1::TransferEnd& end);
-  void Refused(const std::string& message);
+  void Refused(const v1::TransferEnd& end);
   // Cuts the stream, if any, and tries again after a pause.
   void TryAgain(const std::string& why);
   void Drop();

@@ -226,6 +226,13 @@ void ControllerServer::Send(LearnerId to, const federation::Action& message) {
       [core = service_->core().get(), to, message] { core->Deliver(to, message); });
 }
 
+void ControllerServer::Refused(LearnerId who, const std::string& reason,
+                               const std::string& message) {
+  service_->core()->sender.Post([core = service_->core().get(), who, reason, message] {
+    core->RefuseKnown(who, reason, message);
+  });
+}
+
 Traffic ControllerServer::traffic() const {
   const ServerCore& core = *service_->core();
   return {core.bytes_received, core.bytes_sent, core.conversations};

@@ -67,6 +67,7 @@ class ControllerServer final : public drivers::ControllerTransport {
   // False once it is deaf.
   bool accepting() const;
   void Send(LearnerId to, const federation::Action& message) override;
+  void Refused(LearnerId who, const std::string& reason, const std::string& message) override;
   Traffic traffic() const;
   // Ends all streams; messages already handed over are sent for at most `grace`.
   void Shutdown(Duration grace);

@@ -8,8 +8,9 @@
 namespace metis::rpc {
 namespace {
 
-// Messages of one participant that may wait for the controller's loop.
-constexpr uint32_t kMostUnhandled = 16;
+// Messages of one participant that may wait for the controller's loop, which takes them in turn
+// with everybody's: what a flood costs each of the others is this many of its messages.
+constexpr uint32_t kMostUnhandled = 4;
 // Messages that may wait for a peer to read them.
 constexpr size_t kMostQueued = 1000;
 
@@ -71,8 +72,8 @@ void Conversation::Greet(const v1::Hello& hello) {
   hello_ = hello;
   SetName(hello_.name().substr(0, wire::kMaxNameBytes));
   const uint32_t most = core_->options.settings.max_connections;
-  if (core_->closing) return Refuse("closing", "the controller is ending");
-  if (core_->conversations > most) return Refuse("full", CannotJoin(most));
+  if (core_->closing) return Refuse("closing", "the controller is ending", true);
+  if (core_->conversations > most) return Refuse("full", CannotJoin(most), true);
   Result<uint32_t> version =
       wire::NegotiateVersion(hello_.oldest_version(), hello_.newest_version());
   if (!version) return Refuse("version", version.error().message);
@@ -125,10 +126,11 @@ void Conversation::Admit(LearnerId id) {
   ReadLocked();
 }
 
-void Conversation::Refuse(const std::string& reason, const std::string& message) {
+void Conversation::Refuse(const std::string& reason, const std::string& message, bool retry) {
   Audit(reason, message);
   v1::ToParticipant refused;
   refused.mutable_refused()->set_message(message);
+  refused.mutable_refused()->set_retry(retry);
   Send(std::move(refused));
   End(grpc::Status::OK);
 }

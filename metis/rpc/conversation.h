@@ -23,6 +23,7 @@ class Conversation final : public Stream<v1::FromParticipant, v1::ToParticipant>
 
   void Send(v1::ToParticipant message) override;
   void Hang(const std::string& why) override;
+  const std::string& peer() const override { return peer_; }
   void Sweep(Clock::time_point now) override;
   bool idle();  // nothing waits to be written
 
@@ -34,7 +35,8 @@ class Conversation final : public Stream<v1::FromParticipant, v1::ToParticipant>
   void Hear();
   void Greet(const v1::Hello& hello);
   void Admit(LearnerId id);
-  void Refuse(const std::string& reason, const std::string& message);
+  // `retry`: it may come again later.
+  void Refuse(const std::string& reason, const std::string& message, bool retry = false);
   void Handle(const v1::FromParticipant& message);
   void Pass(std::optional<federation::Event> event);
   void Handled();

@@ -21,6 +21,7 @@ namespace {
 // Descriptors that are no connections: log, blobs, database, gRPC's own.
 constexpr uint64_t kOtherDescriptors = 96;
 constexpr int kProbeMilliseconds = 5000;
+constexpr size_t kReserved = 2;  // either end of a connection to ourselves
 
 // Closes a descriptor when it goes.
 class Descriptor {
@@ -96,6 +97,7 @@ bool ServesNewConnections(const HostPort& address, bool tls) {
 }
 
 AcceptWatch::AcceptWatch(Options options) : options_(std::move(options)) {
+  Reserve();
   thread_ = std::thread([this] { Run(); });
 }
 
@@ -106,6 +108,20 @@ AcceptWatch::~AcceptWatch() {
   }
   wake_.notify_one();
   thread_.join();
+  Release();
+}
+
+void AcceptWatch::Reserve() {
+  while (reserve_.size() < kReserved) {
+    const int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return;
+    reserve_.push_back(fd);
+  }
+}
+
+void AcceptWatch::Release() {
+  for (const int fd : reserve_) close(fd);
+  reserve_.clear();
 }
 
 void AcceptWatch::Run() {
@@ -119,16 +135,19 @@ void AcceptWatch::Run() {
 
 void AcceptWatch::Look() {
   if (!accepting_) return;
-  if (DescriptorsRanOut()) {
-    suspected_ = true;
-    if (!std::exchange(starved_, true)) {
-      options_.say("file descriptors ran out: nobody new can connect (ulimit -n, LimitNOFILE=)");
-    }
-    return;
+  const bool none = DescriptorsRanOut();
+  const bool failed = suspected_.exchange(false);
+  if (none && !std::exchange(starved_, true)) {
+    options_.say("file descriptors ran out: nobody new can connect (ulimit -n, LimitNOFILE=)");
   }
-  if (!suspected_.exchange(false)) return;
-  if (ServesNewConnections(options_.address, options_.tls)) {
-    if (std::exchange(starved_, false)) options_.say("file descriptors are free again");
+  if (!failed && (none || !starved_)) return;
+  Release();
+  const bool serves = ServesNewConnections(options_.address, options_.tls);
+  Reserve();
+  if (serves) {
+    // While there are none, somebody else may have been quicker to take the reserve.
+    if (none) suspected_ = true;
+    if (!none && std::exchange(starved_, false)) options_.say("file descriptors are free again");
     return;
   }
   accepting_ = false;

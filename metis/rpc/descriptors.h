@@ -1,6 +1,8 @@
 // File descriptors: this gRPC stops accepting connections for ever once accepting one failed for
 // want of a descriptor. So the limit is raised and compared at the start, and a watch looks whether
-// descriptors ran out and, once some are free again, whether the server still hears anybody.
+// the server still hears anybody: at once after a connection could not be accepted, with two
+// descriptors that it keeps for that (whoever holds the others may hold them for ever), else when
+// descriptors that ran out are free again.
 #pragma once
 
 #include <atomic>
@@ -10,6 +12,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "metis/core/result.h"
 #include "metis/rpc/credentials.h"
@@ -42,11 +45,15 @@ class AcceptWatch {
  private:
   void Run();
   void Look();
+  void Reserve();
+  void Release();
 
   const Options options_;
   std::atomic<bool> suspected_ = false;
   std::atomic<bool> accepting_ = true;
-  bool starved_ = false;  // the thread's own: descriptors ran out, and that was said
+  // The thread's own.
+  bool starved_ = false;  // descriptors ran out, and that was said
+  std::vector<int> reserve_;
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stopped_ = false;

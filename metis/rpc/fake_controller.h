@@ -34,12 +34,14 @@ class FakeController final : private grpc::Service {
 
   // --- What it is and does; set before Start(), or under Change()
   v1::Welcome welcome;
-  std::string refusal;              // not empty: every Hello is refused
-  bool silent = false;              // reads, and never says a word
-  uint64_t cut_after = UINT64_MAX;  // a transfer breaks after so many bytes of values, once each
-  bool end_finally = false;         // an upload is refused for good
-  uint32_t spoil = 0;               // so many chunks of downloads have a wrong checksum
-  bool hold_downloads = false;      // they say nothing after their opening
+  std::string refusal;                 // not empty: every Hello is refused
+  uint32_t not_now = 0;                // so many Hellos are refused for now
+  bool silent = false;                 // reads, and never says a word
+  uint64_t cut_after = UINT64_MAX;     // a transfer breaks after so many bytes of values, once each
+  bool end_finally = false;            // an upload is refused for good
+  std::optional<uint32_t> end_reason;  // with this reason
+  uint32_t spoil = 0;                  // so many chunks of downloads have a wrong checksum
+  bool hold_downloads = false;         // they say nothing after their opening
   std::map<uint64_t, ModelPtr> models;
 
   struct Opening {
@@ -133,10 +135,15 @@ class FakeController final : private grpc::Service {
       heard.push_back(message);
       ++conversations;
       quiet = silent;
-      if (refusal.empty())
+      if (not_now > 0) {
+        --not_now;
+        first.mutable_refused()->set_message("all places are taken");
+        first.mutable_refused()->set_retry(true);
+      } else if (refusal.empty()) {
         *first.mutable_welcome() = welcome;
-      else
+      } else {
         first.mutable_refused()->set_message(refusal);
+      }
     });
     if (!quiet) talk.Write(first);
     if (first.has_refused()) return grpc::Status::OK;
@@ -162,11 +169,13 @@ class FakeController final : private grpc::Service {
     return {grpc::StatusCode::INVALID_ARGUMENT, why};
   }
 
-  static void End(Raw& stream, bool ok, bool final, const std::string& message) {
+  static void End(Raw& stream, bool ok, bool final, const std::string& message,
+                  std::optional<uint32_t> reason = std::nullopt) {
     v1::TransferEnd end;
     end.set_ok(ok);
     end.set_final(final);
     end.set_message(message);
+    if (reason) end.set_reason(*reason);
     stream.Write(MakeFrame(wire::FrameKind::kEnd, end.SerializeAsString()));
   }
 
@@ -186,7 +195,7 @@ class FakeController final : private grpc::Service {
       }
     });
     if (refuse) {
-      End(stream, false, true, "another schema");
+      End(stream, false, true, "of no use", end_reason);
       return grpc::Status::OK;
     }
     stream.Write(MakeFrame(wire::FrameKind::kResume, "", partial_->offset()));

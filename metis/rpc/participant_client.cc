@@ -55,7 +55,7 @@ class ParticipantClient::Implementation {
   void Welcomed(const v1::Welcome& message);
   void Heard(const v1::ToParticipant& message);
   void Ended(const grpc::Status& status);
-  void Lost(const std::string& why);
+  void Lost(const std::string& why, const std::string& how = "is away");
   void HangUp();
   void Gone(Error error);
   void Queue(v1::FromParticipant message);
@@ -207,6 +207,9 @@ void ParticipantClient::Implementation::Received(const v1::ToParticipant& messag
 
 void ParticipantClient::Implementation::FirstWords(const v1::ToParticipant& message) {
   if (message.has_welcome()) return Welcomed(message.welcome());
+  if (message.refused().retry()) {
+    return Lost(message.refused().message(), "does not take us now");
+  }
   if (message.has_refused()) {
     return Gone(Invalid(Text("the controller at ", AddressOf(options_.controller), " refused \"",
                              options_.name, "\": ", message.refused().message())));
@@ -273,14 +276,14 @@ void ParticipantClient::Implementation::HangUp() {
   if (conversation_) std::exchange(conversation_, nullptr)->Abandon();
 }
 
-void ParticipantClient::Implementation::Lost(const std::string& why) {
+void ParticipantClient::Implementation::Lost(const std::string& why, const std::string& how) {
   // One that breaks at once each time is no reason to begin with short pauses again.
   if (welcomed_ && now() - welcomed_at_ > pause_) backoff_.Reset();
   HangUp();
   if (farewell_) return End();
   pause_ = backoff_.Next();
   redial_ = now() + pause_;
-  options_.say(Text("the controller at ", AddressOf(options_.controller), " is away (", why,
+  options_.say(Text("the controller at ", AddressOf(options_.controller), " ", how, " (", why,
                     "): dialling again in ", Fixed(pause_.seconds(), 1), " s"));
 }
 

@@ -37,6 +37,19 @@ TEST_F(ParticipantClientTest, ARefusalIsAnErrorInTheControllersWords) {
               testing::AllOf(HasSubstr("the name is taken"), HasSubstr("site-3")));
 }
 
+TEST_F(ParticipantClientTest, ARefusalForNowIsTriedAgainUntilItIsWelcomed) {
+  controller_.not_now = 2;
+  Connect();
+  EXPECT_TRUE(client_->connected());
+  EXPECT_THAT(said(), HasSubstr("does not take us now (all places are taken): dialling again"));
+  // After a reconnect it is no end either.
+  controller_.Stop();
+  controller_.not_now = 1;
+  controller_.Start();
+  ASSERT_TRUE(controller_.Await([&] { return controller_.conversations == 5; }));
+  EXPECT_TRUE(gone_.empty());
+}
+
 TEST_F(ParticipantClientTest, WhatCanNotWorkIsNotDialled) {
   controller_.Start();
   ParticipantClientOptions options = Options();

@@ -55,14 +55,26 @@ TEST_F(ParticipantTransfersTest, AnUploadThatIsCutGoesOnWhereItStopped) {
   }
 }
 
-TEST_F(ParticipantTransfersTest, AFinalRefusalOfAnUploadBecomesARejection) {
+TEST_F(ParticipantTransfersTest, AFinalRefusalOfAnUploadBecomesARejectionWithItsReason) {
+  using federation::RejectReason;
   controller_.end_finally = true;
+  controller_.end_reason = static_cast<uint32_t>(RejectReason::kSchema);
   Connect();
   client_->Send(Update(2, 1));
   const auto rejected = inbox_.Nth<federation::RejectUpdate>(1);
   EXPECT_EQ(rejected.id, (federation::UpdateId{kSelf, kLife, Sequence(2)}));
-  EXPECT_EQ(rejected.reason, federation::RejectReason::kSchema);
-  EXPECT_EQ(rejected.message, "another schema");
+  EXPECT_EQ(rejected.reason, RejectReason::kSchema);
+  EXPECT_EQ(rejected.message, "of no use");
+  ASSERT_EQ(controller_.uploads.size(), 1u);
+  EXPECT_EQ(controller_.uploads[0].schema_hash(), pool_.schema()->hash());
+
+  // None, and one of a later version: its content is at fault, as far as is known.
+  size_t heard = 1;
+  for (const std::optional<uint32_t> reason : {std::optional<uint32_t>(), std::optional(9999u)}) {
+    controller_.Change([&] { controller_.end_reason = reason; });
+    client_->Send(Update(2 + heard, 1));
+    EXPECT_EQ(inbox_.Nth<federation::RejectUpdate>(++heard).reason, RejectReason::kGate);
+  }
 }
 
 TEST_F(ParticipantTransfersTest, AnUpdateWithoutAnAnswerIsUploadedAgainWhenItIsHandedOverAgain) {

@@ -73,6 +73,16 @@ void Participant::EndDownload() {
   --downloads_;
 }
 
+bool Participant::BeginStoring() {
+  std::scoped_lock lock(mutex_);
+  return !std::exchange(storing_, true);
+}
+
+void Participant::EndStoring() {
+  std::scoped_lock lock(mutex_);
+  storing_ = false;
+}
+
 std::optional<PartialUpload> Participant::Claim(const std::shared_ptr<Receiving>& upload,
                                                 const UploadKey& key) {
   std::shared_ptr<Receiving> earlier;

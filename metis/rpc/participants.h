@@ -35,6 +35,7 @@ class Line {
   virtual void Send(v1::ToParticipant message) = 0;
   // Everything sent is said, then the stream ends.
   virtual void Hang(const std::string& why) = 0;
+  virtual const std::string& peer() const = 0;  // address
 };
 
 struct UploadKey {
@@ -99,6 +100,11 @@ class Participant {
   std::optional<Clock::time_point> parked() const;
   void DropParked();
 
+  // A whole update waits for the disk or the controller: one at a time, so that a participant that
+  // sends as fast as it can takes no more than its turn. False: there is one already.
+  bool BeginStoring();
+  void EndStoring();
+
   // It has another life, or is gone: lets go of everything.
   void Forget();
   // Lets go of what is too old. True: nothing has been heard of it for so long that it may be
@@ -111,6 +117,7 @@ class Participant {
   Clock::time_point away_since_ = Clock::now();
   Offers offers_;
   uint32_t downloads_ = 0;
+  bool storing_ = false;
   std::weak_ptr<Receiving> upload_;
   const Receiving* current_ = nullptr;  // upload_'s, also once it is gone
   std::optional<PartialUpload> parked_;

@@ -1,5 +1,7 @@
 #include "metis/rpc/server_core.h"
 
+#include <grpc/grpc_security_constants.h>
+
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -53,9 +55,9 @@ ServerCore::ServerCore(ControllerServerOptions chosen, drivers::ControllerHost& 
 // --- Messages to participants
 
 void ServerCore::Deliver(LearnerId to, const federation::Action& message) {
+  AuditMessage(to, message);  // also of a life that is over: its updates may be replayed
   const ParticipantPtr participant = participants.OfId(to);
   if (!participant || LifeOf(message) != participant->incarnation) return;
-  AuditMessage(*participant, message);
   if (const auto* cancelled = std::get_if<federation::CancelEvaluation>(&message)) {
     participant->Cancel(cancelled->update);
   }
@@ -86,9 +88,9 @@ ModelPtr ServerCore::Transferred(const ModelPtr& model) {
 
 // --- Refusals
 
-void ServerCore::AuditMessage(const Participant& participant, const federation::Action& message) {
+void ServerCore::AuditMessage(LearnerId to, const federation::Action& message) {
   if (const auto* join = std::get_if<federation::RefuseJoin>(&message)) {
-    return Refuse("", participant.name, "join", join->message);
+    return RefuseKnown(to, "join", join->message);
   }
   const auto* rejected = std::get_if<federation::RejectUpdate>(&message);
   using federation::RejectReason;
@@ -97,7 +99,14 @@ void ServerCore::AuditMessage(const Participant& participant, const federation::
     return;  // nobody's fault
   }
   const auto reason = EnumNames(rejected->reason)[static_cast<size_t>(rejected->reason)];
-  Refuse("", participant.name, std::string(reason), rejected->message);
+  RefuseKnown(to, std::string(reason), rejected->message);
+}
+
+void ServerCore::RefuseKnown(LearnerId who, const std::string& reason, const std::string& message) {
+  const ParticipantPtr participant = participants.OfId(who);
+  const std::shared_ptr<Line> line = participant ? participant->line() : nullptr;
+  Refuse(line ? line->peer() : "", participant ? participant->name : Text("participant ", who),
+         reason, message);
 }
 
 void ServerCore::Refuse(const std::string& peer, const std::string& name, const std::string& reason,
@@ -133,7 +142,7 @@ ServerCore::Proof ServerCore::ProofOf(const grpc::CallbackServerContext& context
   proof.tls = options.credentials.has_value();
   if (!proof.tls) return proof;
   for (const grpc::string_ref& name :
-       context.auth_context()->FindPropertyValues("x509_subject_alternative_name")) {
+       context.auth_context()->FindPropertyValues(GRPC_PEER_DNS_PROPERTY_NAME)) {
     proof.names.emplace_back(name.data(), name.size());
   }
   return proof;

@@ -57,6 +57,8 @@ class ServerCore {
   // A refusal, for the audit and nowhere else. Never under a lock.
   void Refuse(const std::string& peer, const std::string& name, const std::string& reason,
               const std::string& message);
+  // The same, of whoever has this id.
+  void RefuseKnown(LearnerId who, const std::string& reason, const std::string& message);
   void Say(const std::string& text) const;
 
   void Add(const std::shared_ptr<LiveStream>& stream);
@@ -64,7 +66,8 @@ class ServerCore {
   std::vector<std::shared_ptr<LiveStream>> Streams() const;
   void Sweep();
 
-  // The names that the peer's certificate proves; "not proved" without TLS.
+  // The DNS names that the peer's certificate proves (its addresses, URIs and mail are none); "not
+  // proved" without TLS.
   struct Proof {
     bool tls = false;
     std::vector<std::string> names;
@@ -74,7 +77,7 @@ class ServerCore {
 
  private:
   ModelPtr Transferred(const ModelPtr& model);
-  void AuditMessage(const Participant& participant, const federation::Action& message);
+  void AuditMessage(LearnerId to, const federation::Action& message);
 
   struct Rounded {  // for 16 bits, made once for several receivers
     std::weak_ptr<const Model> model;

@@ -45,6 +45,7 @@ struct CertificateSpec {
   long from_days = -1;                          // valid since
   std::string usage = "serverAuth,clientAuth";  // extendedKeyUsage; empty: none
   bool authority = false;
+  std::string also = "";  // further subject alternative names: "IP:10.0.0.9"
 };
 
 // A certificate for the spec, signed by `ca`, or by itself where that is null.
@@ -75,7 +76,9 @@ inline Identity MakeCertificate(const CertificateSpec& spec, const Identity* ca)
     X509_EXTENSION_free(extension);
   };
   extend(NID_basic_constraints, spec.authority ? "critical,CA:TRUE" : "critical,CA:FALSE");
-  if (!spec.authority && spec.dns) extend(NID_subject_alt_name, "DNS:" + spec.name);
+  if (!spec.authority && spec.dns) {
+    extend(NID_subject_alt_name, Text("DNS:", spec.name, spec.also.empty() ? "" : ",", spec.also));
+  }
   if (!spec.authority && !spec.usage.empty()) extend(NID_ext_key_usage, spec.usage);
   EVP_PKEY* signer = ca == nullptr ? made.key.get() : ca->key.get();
   METIS_CHECK(X509_sign(certificate, signer, EVP_sha256()) > 0);
@@ -108,9 +111,12 @@ inline std::string KeyPem(const Identity& identity) {
 }
 
 // As LoadCredentials would give them, without files.
+inline Credentials MakeCredentials(const Identity& ca, const CertificateSpec& spec) {
+  const Identity own = MakeCertificate(spec, &ca);
+  return {CertificatePem(ca), CertificatePem(own), KeyPem(own), {spec.name}};
+}
 inline Credentials MakeCredentials(const Identity& ca, const std::string& name) {
-  const Identity own = MakeCertificate({.name = name}, &ca);
-  return {CertificatePem(ca), CertificatePem(own), KeyPem(own), {name}};
+  return MakeCredentials(ca, CertificateSpec{.name = name});
 }
 
 // A fresh directory for each test, removed at its end.

@@ -2,10 +2,38 @@
 
 #include <utility>
 
+#include "metis/core/fingerprint.h"
 #include "metis/core/text.h"
 #include "metis/wire/messages.h"
 
 namespace metis::rpc {
+namespace {
+
+v1::TransferEnd Done() {
+  v1::TransferEnd end;
+  end.set_ok(true);
+  return end;
+}
+
+v1::TransferEnd TryAgain(const std::string& message) {
+  v1::TransferEnd end;
+  end.set_message(message);
+  return end;
+}
+
+v1::TransferEnd RefusedForGood(federation::RejectReason reason, const std::string& message) {
+  v1::TransferEnd end = TryAgain(message);
+  end.set_final(true);
+  end.set_reason(static_cast<uint32_t>(reason));
+  return end;
+}
+
+// A chunk that no model of this size has.
+bool LiesBeyond(const wire::FrameHeader& header, uint64_t bytes) {
+  return header.offset > bytes || header.decoded_length > bytes - header.offset;
+}
+
+}  // namespace
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Upload::Start(
     CorePtr core, grpc::CallbackServerContext* context) {
@@ -39,8 +67,15 @@ std::optional<PartialUpload> Upload::Surrender() {
   return std::move(partial_);
 }
 
+std::string Upload::WhereCutOff() {
+  std::scoped_lock lock(mutex_);
+  if (state_ != State::kReceiving) return "the upload was cut off";
+  return Text("the upload was cut off after ", partial_.receiver->offset(), " of ",
+              core_->pool.schema()->bytes(), " bytes");
+}
+
 void Upload::OnReadDone(bool ok) {
-  if (!ok) return Fail(grpc::StatusCode::CANCELLED, "the upload was cut off");
+  if (!ok) return Fail(grpc::StatusCode::CANCELLED, WhereCutOff());
   core_->bytes_received += incoming_.Length();
   State state;
   {
@@ -87,6 +122,14 @@ void Upload::Open(const ReceivedFrame& frame) {
       wire::DecodeUpdate(open.update(), participant_->id, participant_->incarnation);
   if (!update) return Fault("malformed", update.error().message);
   update_ = std::move(*update);
+  const ModelSchema& schema = *core_->pool.schema();
+  if (open.schema_hash() != 0 && open.schema_hash() != schema.hash()) {
+    const std::string words =
+        Text("the model has schema ", Hex(open.schema_hash()), ", the federation's is ",
+             Hex(schema.hash()), ": was it built for another run?");
+    Audit("schema", words);
+    return Conclude(RefusedForGood(federation::RejectReason::kSchema, words));
+  }
 
   const UploadKey key{update_.id.sequence, open.fingerprint()};
   std::optional<PartialUpload> earlier = participant_->Claim(Self(), key);
@@ -100,7 +143,7 @@ void Upload::Open(const ReceivedFrame& frame) {
     }
     state_ = State::kWaiting;
   }
-  core_->budget->Acquire(core_->pool.schema()->bytes(),
+  core_->budget->Acquire(schema.bytes(),
                          [weak = std::weak_ptr(Self())](ReceiveBudget::Lease lease) {
                            if (auto self = weak.lock()) self->Granted(std::move(lease));
                          });
@@ -140,40 +183,53 @@ void Upload::Receive(const ReceivedFrame& frame) {
       whole = std::move(partial_.receiver);
     }
   }
+  if (!added.ok() && LiesBeyond(frame.header, core_->pool.schema()->bytes())) {
+    Audit("oversize", added.error().message);
+    return Conclude(RefusedForGood(federation::RejectReason::kSchema, added.error().message));
+  }
   if (!added.ok()) {
     Audit("checksum", added.error().message);
-    return Conclude(false, added.error().message, false);
+    return Conclude(TryAgain(added.error().message));
+  }
+  if (!participant_->BeginStoring()) {
+    return Conclude(TryAgain("an update of yours is still being taken in"));
   }
   auto shared = std::make_shared<std::unique_ptr<wire::ModelReceiver>>(std::move(whole));
-  core_->workers.Post([self = Self(), shared] { self->Store(std::move(*shared)); });
+  core_->workers.Post([self = Self(), shared] { self->Check(std::move(*shared)); });
 }
 
 // On a worker: checking costs O(M), and keeping waits for the disk.
-void Upload::Store(std::unique_ptr<wire::ModelReceiver> receiver) {
+void Upload::Check(std::unique_ptr<wire::ModelReceiver> receiver) {
   Result<ModelPtr> model = std::move(*receiver).Take();
   if (!model) {
+    participant_->EndStoring();
     Audit("fingerprint", model.error().message);
-    return Conclude(false, model.error().message, true);
+    return Conclude(RefusedForGood(federation::RejectReason::kGate, model.error().message));
   }
   (*model)->Magnitude();
-  if (core_->options.keep) {
-    if (Result<void> kept = core_->options.keep(*model); !kept) {
-      core_->Say(Text("a model of ", participant_->name,
-                      " cannot be kept, it is asked for again: ", kept.error().message));
-      return Conclude(false, Text("the controller cannot keep it now: ", kept.error().message),
-                      false);
-    }
-  }
-  update_.model = std::move(*model);
-  core_->host.Receive({participant_->id, participant_->incarnation, std::move(update_)});
-  Conclude(true, "", false);
+  Store(*model);
 }
 
-void Upload::Conclude(bool ok, const std::string& message, bool final) {
-  v1::TransferEnd end;
-  end.set_ok(ok);
-  end.set_message(message);
-  end.set_final(final);
+void Upload::Store(const ModelPtr& model) {
+  if (core_->options.keep) {
+    if (Result<void> kept = core_->options.keep(model); !kept) {
+      participant_->EndStoring();
+      core_->Say(Text("a model of ", participant_->name,
+                      " cannot be kept, it is asked for again: ", kept.error().message));
+      return Conclude(TryAgain(Text("the controller cannot keep it now: ", kept.error().message)));
+    }
+  }
+  update_.model = model;
+  // Its sender hears of the end once the loop has taken it: the next one waits until then.
+  std::shared_ptr<void> ticket(nullptr, [self = Self()](void*) {
+    self->participant_->EndStoring();
+    self->Conclude(Done());
+  });
+  core_->host.Receive({participant_->id, participant_->incarnation, std::move(update_)},
+                      std::move(ticket));
+}
+
+void Upload::Conclude(const v1::TransferEnd& end) {
   PartialUpload used;  // let go outside the lock
   std::optional<PartialUpload> left;
   {

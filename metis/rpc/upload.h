@@ -8,6 +8,7 @@
 
 #include "metis/rpc/byte_buffers.h"
 #include "metis/rpc/stream.h"
+#include "proto/metis/v1/federation.pb.h"
 
 namespace metis::rpc {
 
@@ -26,7 +27,7 @@ class Upload final : public Stream<grpc::ByteBuffer, grpc::ByteBuffer>, public R
     kOpening,
     kWaiting,  // for its share of the budget
     kReceiving,
-    kStoring,  // whole; a worker checks and keeps it
+    kStoring,  // whole; a worker checks and keeps it, and the controller's loop takes it
     kOver,
   };
 
@@ -34,13 +35,15 @@ class Upload final : public Stream<grpc::ByteBuffer, grpc::ByteBuffer>, public R
   void OnWriteDone(bool ok) override;
   void Ended() override;
 
+  std::string WhereCutOff();
   void Open(const ReceivedFrame& frame);
   void Granted(ReceiveBudget::Lease lease);
   void ResumeLocked();
   void Receive(const ReceivedFrame& frame);
-  void Store(std::unique_ptr<wire::ModelReceiver> receiver);
-  // The last words; `final`: trying again is of no use.
-  void Conclude(bool ok, const std::string& message, bool final);
+  void Check(std::unique_ptr<wire::ModelReceiver> receiver);
+  void Store(const ModelPtr& model);
+  // The last words.
+  void Conclude(const v1::TransferEnd& end);
   std::shared_ptr<Upload> Self();
 
   // Set by the opening, and constant from then on.

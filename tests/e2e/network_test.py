@@ -264,19 +264,6 @@ class RestartTest(NetworkTest):
         for learner in learners:
             learner.end()
 
-    def test_out_of_descriptors_it_asks_to_be_started_again(self):
-        controller = self.controller({**BUILTIN, "network.max_connections": 1}, "--insecure",
-                                     limit=110)
-        host, port = self.address(controller).split(":")
-        held = []
-        while controller.process.poll() is None and len(held) < 200:
-            held.append(socket.create_connection((host, int(port)), timeout=60))
-        said = controller.end(code=75)
-        for each in held:
-            each.close()
-        self.assertIn("file descriptors", said)
-        self.assertFalse((self.home / "run/address").exists())
-
 
 class MistakesTest(NetworkTest):
     def test_of_the_controller(self):
@@ -348,6 +335,9 @@ class MistakesTest(NetworkTest):
                      "--key", stranger[2])
         controller.process.send_signal(signal.SIGTERM)
         controller.end()
+        lines = (self.home / "run/audit.jsonl").read_text().splitlines()
+        reasons = {json.loads(line)["reason"] for line in lines}
+        self.assertIn("tls", reasons)  # plain text, if not the stranger
 
     def refused(self, name, *arguments):
         """What a participant says that gives up by itself."""

@@ -158,6 +158,47 @@ TEST(Bounds, ManyUploadsAtOnceShareASmallBudget) {
       [&] { return served.Ask([](const auto& c) { return c.statistics().requests; }) == 8; }));
 }
 
+TEST(Bounds, OneUpdateOfAParticipantAtATimeIsTakenIn) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool disk_is_slow = true;
+  Served::Options options;
+  options.keep = [&](const ModelPtr&) -> Result<void> {
+    std::unique_lock lock(mutex);
+    EXPECT_TRUE(changed.wait_for(lock, kBound, [&] { return !disk_is_slow; }));
+    return {};
+  };
+  Served served(options);
+  auto channel = Dial(served.address());
+  Talk talk(channel, "north");
+  ASSERT_TRUE(talk.Join(*served.models.schema()));
+  const ModelPtr first = served.Make(1);
+  Transfer storing(channel, "Upload");
+  ASSERT_TRUE(storing.Open(OpeningOf(talk, first)));
+  ASSERT_TRUE(storing.Read().has_value());
+  wire::ModelSender sender(first, wire::Encoding::kRaw);
+  const uint64_t before = served.server->traffic().bytes_received;
+  SendChunks(storing, sender);
+  ASSERT_TRUE(WaitFor(
+      [&] { return served.server->traffic().bytes_received >= before + first->bytes().size(); }));
+
+  const ModelPtr second = served.Make(2);
+  const Uploaded meanwhile = UploadWhole(channel, OpeningOf(talk, second, 2), second);
+  EXPECT_FALSE(meanwhile.end.ok());
+  EXPECT_FALSE(meanwhile.end.final());
+  EXPECT_NE(meanwhile.end.message().find("still being taken in"), std::string::npos);
+  {
+    std::scoped_lock lock(mutex);
+    disk_is_slow = false;
+  }
+  changed.notify_all();
+  EXPECT_EQ(talk.Next(v1::ToParticipant::kAcknowledged).acknowledged().update().sequence(), 1u);
+  // By hand, as a learner would: until it is taken.
+  EXPECT_TRUE(
+      WaitFor([&] { return UploadWhole(channel, OpeningOf(talk, second, 2), second).end.ok(); }));
+  EXPECT_EQ(talk.Next(v1::ToParticipant::kAcknowledged).acknowledged().update().sequence(), 2u);
+}
+
 TEST(Bounds, TooManyDownloadsAtATimeAreRefused) {
   Served::Options options;
   options.parameters = 4'000'000;

@@ -141,8 +141,11 @@ TEST(Conversation, NoMoreThanTheAllowedNumberAreConnected) {
     Talk first(Dial(served.address()), "north");
     ASSERT_TRUE(first.Greet().has_welcome());
     Talk second(Dial(served.address()), "east");
-    EXPECT_NE(second.Greet().refused().message().find("network.max_connections"),
-              std::string::npos);
+    const v1::Refused refused = second.Greet().refused();
+    EXPECT_NE(refused.message().find("network.max_connections"), std::string::npos);
+    EXPECT_TRUE(refused.retry()) << "a place may become free";
+    EXPECT_EQ(served.LastRefusal().reason, "full");
+    EXPECT_EQ(served.LastRefusal().name, "east");
   }
   EXPECT_TRUE(WaitFor([&] { return served.server->traffic().connected == 0; }));
   Talk third(Dial(served.address()), "west");

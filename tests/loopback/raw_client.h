@@ -94,6 +94,10 @@ class Served {
   bool WaitAudited(const std::string& reason) {
     return WaitFor([&] { return Audited(reason) > 0; });
   }
+  std::vector<Refusal> Refusals() {
+    std::scoped_lock lock(mutex_);
+    return refusals_;
+  }
   Refusal LastRefusal() {
     std::scoped_lock lock(mutex_);
     return refusals_.empty() ? Refusal{} : refusals_.back();
@@ -129,6 +133,17 @@ inline std::shared_ptr<grpc::Channel> Dial(
   arguments.SetInt(GRPC_ARG_HTTP2_WRITE_BUFFER_SIZE, 4 << 20);
   if (!target_name.empty()) arguments.SetSslTargetNameOverride(target_name);
   return grpc::CreateCustomChannel(address, std::move(credentials), arguments);
+}
+
+inline std::shared_ptr<grpc::ChannelCredentials> ClientOf(const Credentials& credentials,
+                                                          bool with_certificate = true) {
+  grpc::SslCredentialsOptions options;
+  options.pem_root_certs = credentials.ca;
+  if (with_certificate) {
+    options.pem_cert_chain = credentials.certificate;
+    options.pem_private_key = credentials.key;
+  }
+  return grpc::SslCredentials(options);
 }
 
 // A conversation, spoken by hand.
@@ -184,6 +199,7 @@ class Talk {
     }
     return {};
   }
+  void Cancel() { context_.TryCancel(); }  // any thread
   grpc::Status Finish() {
     finished_ = true;
     return stream_->Finish();

@@ -6,17 +6,6 @@
 namespace metis::rpc {
 namespace {
 
-std::shared_ptr<grpc::ChannelCredentials> ClientOf(const Credentials& credentials,
-                                                   bool with_certificate = true) {
-  grpc::SslCredentialsOptions options;
-  options.pem_root_certs = credentials.ca;
-  if (with_certificate) {
-    options.pem_cert_chain = credentials.certificate;
-    options.pem_private_key = credentials.key;
-  }
-  return grpc::SslCredentials(options);
-}
-
 class Tls : public testing::Test {
  protected:
   std::shared_ptr<grpc::Channel> DialAs(const Credentials& credentials, bool with = true) {
