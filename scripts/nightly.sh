@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
 # The long checks, for a night: every test under the address and undefined-behaviour sanitizers, those with
-# threads under the thread sanitizer, the other compiler, clang-tidy, and thousands of simulated federations.
+# threads under the thread sanitizer, the other compiler, clang-tidy, thousands of simulated federations, and real
+# ones whose processes are killed, cut off and suspended hundreds of times.
 # Goes on after a failure and ends with a table of stages; the exit status is 1 if any failed.
 #
 #   scripts/nightly.sh                            all stages; the first seed follows from the date
 #   scripts/nightly.sh --seeds=200                fewer simulated federations (default 5000)
 #   scripts/nightly.sh --first-seed=202501310000  the seeds of another night
-#   scripts/nightly.sh --only=asan,swarm          some stages: asan, tsan, clang, clang-tidy, swarm
+#   scripts/nightly.sh --only=asan,swarm          some stages: asan, tsan, clang, clang-tidy, swarm, crash
 #   scripts/nightly.sh --help                     this text
 
 set -euo pipefail
 
-stages=(asan tsan clang clang-tidy swarm)
+stages=(asan tsan clang clang-tidy swarm crash)
 seeds=5000
 # Nights share no seeds: ten thousand numbers belong to each date.
 first_seed=$(date -u +%Y%m%d)0000
@@ -68,6 +69,11 @@ run_swarm() {
   build/release/tests/simulation/swarm_test "--seeds=${seeds}" "--first-seed=${first_seed}"
 }
 
+run_crash() {
+  build dev
+  python3 tests/e2e/network_crash_test.py build/dev/bin --full "--seed=${first_seed}"
+}
+
 run_stage() { # stage
   case "$1" in
     asan) run_tests asan ;;
@@ -77,12 +83,13 @@ run_stage() { # stage
     clang) run_clang ;;
     clang-tidy) run_clang_tidy ;;
     swarm) run_swarm ;;
+    crash) run_crash ;;
   esac
 }
 
 for stage in "${stages[@]}"; do
   case "${stage}" in
-    asan | tsan | clang | clang-tidy | swarm) ;;
+    asan | tsan | clang | clang-tidy | swarm | crash) ;;
     *) misused "unknown stage ${stage}" ;;
   esac
 done

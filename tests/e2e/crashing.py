@@ -42,7 +42,7 @@ class Record:
         self.received = {}  # update: fingerprints of its model as it came
         self.settled = {}  # update: how often it was committed or rejected
         self.models = []  # (version, fingerprint), as committed
-        self.lost, self.returned = [], []
+        self.lost = []
         text = path.read_text() if path.exists() else ""
         for line in text[:text.rfind("\n") + 1].splitlines():
             self._take(json.loads(line))
@@ -57,8 +57,8 @@ class Record:
                 self._settle(update["id"])
         elif kind == "rejected":
             self._settle(line["id"])
-        elif kind in ("lost", "returned"):
-            getattr(self, kind).append(line["learner"])
+        elif kind == "lost":
+            self.lost.append(line["learner"])
 
     def _settle(self, update):
         self.settled[key_of(update)] = self.settled.get(key_of(update), 0) + 1
@@ -77,8 +77,10 @@ class CrashTest(LearningTest):
         self.models = {}  # version: fingerprint, of all that any life of the record showed
         self.began = time.monotonic()
 
-    def begin(self, settings, learners=LEARNERS, observer=True, through=lambda address: address):
-        """Starts everybody; participants dial through(address of the controller)."""
+    def begin(self, settings, learners=LEARNERS, observer=True, through=lambda address: address,
+              options=()):
+        """Starts everybody; participants dial through(address of the controller). The options are
+        the learners'."""
         everything = {**self.settings, "federation.learners": learners, **settings}
         sets = [word for key, value in everything.items() for word in ("--set", f"{key}={value}")]
         self.life("controller", "--run", self.run_path, "--listen", "127.0.0.1:0", "--record",
@@ -90,7 +92,7 @@ class CrashTest(LearningTest):
                       "--data", "builtin")
         self.sites = [f"site-{k}" for k in range(learners)]
         for site in self.sites:
-            self.learner(site)
+            self.learner(site, *options)
 
     def life(self, name, *arguments):
         program = name if name in ("controller", "observer") else "learner"
@@ -98,10 +100,10 @@ class CrashTest(LearningTest):
         lives.append(Member(self, f"{name}.{len(lives)}", [program, *arguments]))
         return lives[-1]
 
-    def learner(self, site):
+    def learner(self, site, *options):
         share = f"{self.sites.index(site)}/{len(self.sites)}"
         return self.life(site, "--join", self.dialled, "--insecure", "--name", site, "--data",
-                         "builtin", "--share", share)
+                         "builtin", "--share", share, *options)
 
     def listening(self):
         """The address of the controller's latest life, once it listens."""
@@ -173,10 +175,10 @@ class CrashTest(LearningTest):
             self.assertIn(update, record.settled, f"{update} was neither committed nor rejected")
         summary = json.loads((self.run_path / "summary.json").read_text())
         self.assertTrue(summary["complete"])
-        replayed = self.told("replay", "run")
+        replayed = self.told("replay", self.run_path)
         self.assertTrue(replayed["compared_with_summary"])
         self.assertEqual(replayed["version"], summary["version"])
-        final = self.told("model", "info", "run/final.metis")
+        final = self.told("model", "info", self.run_path / "final.metis")
         self.assertEqual((summary["version"], final["fingerprint"]), record.models[-1])
         print(f"{self.id().split('.')[-1]}: version {summary['version']}, {len(acknowledged)} updates "
               f"acknowledged, {len(record.received)} recorded, "

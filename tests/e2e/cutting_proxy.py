@@ -2,8 +2,11 @@
 
 import socket
 import threading
+import time
 
 PIECE = 16 << 10  # bytes forwarded at a time: a cut falls on its byte all the same
+
+RATE = 50e6  # bytes a second of one connection, each way: a link, not the programs, is the bottleneck
 
 UP, DOWN = "up", "down"  # towards the controller, towards the participant
 
@@ -70,6 +73,7 @@ class CuttingProxy:
             while piece := source.recv(PIECE):
                 allowed, cut = self._claim(direction, len(piece))
                 sink.sendall(piece[:allowed])
+                time.sleep(allowed / RATE)
                 if cut:
                     with self._lock:
                         self._drop_all()
