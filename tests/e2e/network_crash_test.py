@@ -162,6 +162,18 @@ class SuspendedTest(CrashTest):
         self.assertEqual(len(set(record.lost)), 1, "others were lost, too")
 
 
+    def test_who_was_away_at_the_end_still_hears_of_it(self):
+        self.begin({"membership.silence": "60s", "federation.policy": "async-fedavg"},
+                   options=("--slowdown", "200"))
+        self.await_version(5)
+        self.stop("site-3")
+        self.wait_until(lambda: "nothing came for" in (self.run_path / "audit.jsonl").read_text())
+        self.wait_until(lambda: "to come back and hear of the end" in
+                        self.lives["controller"][0].said())
+        self.signal("site-3", signal.SIGCONT)
+        self.expect_finished()
+
+
 class FullDiskTest(CrashTest):
     """The run directory is on a small disk that fills up, and is freed later."""
 
