@@ -21,11 +21,12 @@ CUTS = 20 if FULL else 2
 class KilledTest(CrashTest):
     """A process ends with `kill -9` at any moment and is started again."""
 
-    SLOWLY = ("--slowdown", "400")  # some commits a second: the end comes after the last kill
+    # Some commits a second: the end comes after the last kill.
+    SLOWLY = ("--slowdown", "400")
+    MORE_SLOWLY = ("--slowdown", "2000")  # a learner takes longer to start than a controller
 
-    def begin_slowly(self, policy):
-        self.begin({"federation.policy": policy, "stop.requests": 40 * KILLS + 20},
-                   options=self.SLOWLY)
+    def begin_slowly(self, policy, how):
+        self.begin({"federation.policy": policy, "stop.requests": 40 * KILLS + 20}, options=how)
 
     def finish_quickly(self):
         for site in self.sites:
@@ -34,7 +35,7 @@ class KilledTest(CrashTest):
         return self.expect_finished()
 
     def kill_controller_repeatedly(self, policy):
-        self.begin_slowly(policy)
+        self.begin_slowly(policy, self.SLOWLY)
         seen = 0
         for number in range(KILLS):
             self.await_version(seen + self.draw.randint(1, 6))
@@ -64,14 +65,14 @@ class KilledTest(CrashTest):
         self.kill_controller_repeatedly("async-dvw")
 
     def kill_learners_repeatedly(self, policy):
-        self.begin_slowly(policy)
+        self.begin_slowly(policy, self.MORE_SLOWLY)
         for _ in range(KILLS):
             site = self.draw.choice(self.sites)
             self.await_training(site)
             time.sleep(self.draw.uniform(0, 0.2))
             self.kill(site)
             seen = self.version()
-            self.learner(site, *self.SLOWLY)
+            self.learner(site, *self.MORE_SLOWLY)
             self.await_training(site)
             self.await_version(seen + 1)
         self.finish_quickly()
@@ -97,7 +98,9 @@ class CutTest(CrashTest):
     settings = {**CrashTest.settings, "federation.policy": "async-fedavg", "builtin.classes": 20,
                 "builtin.features": 200_000, "builtin.training_examples": 40,
                 "builtin.test_examples": 20, "training.batch_size": 40, "test.every_commits": 1000,
-                "stop.requests": 2 * CUTS, "storage.snapshot_every": 10}
+                "stop.requests": 2 * CUTS, "storage.snapshot_every": 10,
+                # Longer than a transfer: who asks again meanwhile may be sent the same model twice.
+                "membership.retry": "20s"}
 
     def cut_repeatedly(self, direction):
         proxies = []
