@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <iostream>
 #include <optional>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -30,8 +31,9 @@ using federation::Controller;
 using std::chrono::steady_clock;
 
 constexpr auto kLook = std::chrono::milliseconds(200);  // how often the operator's view is renewed
-// How long participants have to hear that it is over.
+// How long those who are connected have to hear that it is over.
 constexpr auto kFarewell = std::chrono::seconds(15);
+constexpr auto kSoon = std::chrono::seconds(1);  // no word is lost about a shorter wait
 constexpr Duration kGrace = Duration::Seconds(5);
 
 // "2024-05-17T09:30:00Z"
@@ -80,7 +82,8 @@ class ControllerRun {
   View Look();
   void Tell(const View& view);
   void KeepBest(const TestedModel& best);
-  void SayFarewell();
+  std::set<LearnerId> Untold();
+  void SayFarewell(const Interrupts& interrupts);
   store::ModelFacts Facts() const;
 
   const ControllerOptions& options_;
@@ -96,7 +99,7 @@ class ControllerRun {
   std::atomic<bool> finished_ = false;
   std::atomic<bool> deaf_ = false;  // the server hears nobody new any more
   uint64_t tests_told_ = 0;
-  std::optional<metis::Version> best_kept_;
+  std::optional<metis::Version> best_kept_, best_refused_;
   report::Json summary_;
 };
 
@@ -167,6 +170,7 @@ Result<void> ControllerRun::OpenHost() {
     options.store =
         std::make_unique<store::SpillingModelStore>(*blobs_, storage.memory_mb * 1'000'000);
   }
+  options.before_event = [this] { return writer_->Ready(); };
   options.before_snapshot = [this] { return writer_->Sync(); };
   Result<std::unique_ptr<drivers::ControllerHost>> host =
       drivers::ControllerHost::Open(std::move(options), pool_, *log_, writer_.get(),
@@ -241,9 +245,12 @@ View ControllerRun::Look() {
 // New bests are kept as they come, so that they survive whatever happens to this process.
 void ControllerRun::KeepBest(const TestedModel& best) {
   if (best.model == nullptr || best_kept_ == best.version) return;
-  best_kept_ = best.version;
   Result<void> kept = WriteTestedModel(Path(kBestModelFile), Facts(), best);
-  if (!kept) console_.Say(kept.error().message);
+  if (kept) {
+    best_kept_ = best.version;
+  } else if (std::exchange(best_refused_, best.version) != best.version) {
+    console_.Say(kept.error().message);  // once; it is tried again
+  }
 }
 
 void ControllerRun::Tell(const View& view) {
@@ -270,7 +277,7 @@ int ControllerRun::Serve(const Interrupts& interrupts) {
     KeepBest(view.best);
     std::this_thread::sleep_for(kLook);
   }
-  if (finished_) SayFarewell();
+  if (finished_) SayFarewell(interrupts);
   server_->Shutdown(kGrace);
   host_->Stop();
   std::error_code ignored;
@@ -282,11 +289,40 @@ int ControllerRun::Serve(const Interrupts& interrupts) {
   return kDeaf;
 }
 
-// Participants end as they hear that it is over: then nobody is connected.
-void ControllerRun::SayFarewell() {
+// Who takes part and was not connected since the end.
+std::set<LearnerId> ControllerRun::Untold() {
+  const std::set<LearnerId> told = server_->dismissed();
+  std::set<LearnerId> untold;
+  host_->Inspect([&](const Controller& controller, Instant) {
+    for (const auto& [learner, member] : controller.membership().all()) {
+      if (member.live() && !told.contains(learner)) untold.insert(learner);
+    }
+  });
+  return untold;
+}
+
+// Participants end as they hear that it is over: then nobody is connected. Who is just dialling
+// again, after a break or a restart of this process, would dial for ever if nobody answered.
+void ControllerRun::SayFarewell(const Interrupts& interrupts) {
   Tell(Look());
-  const auto end = steady_clock::now() + kFarewell;
-  while (server_->traffic().connected > 0 && steady_clock::now() < end) {
+  const Duration silence = setup_.config.federation.membership.silence;
+  const auto begin = steady_clock::now();
+  const auto comes_back = begin + std::chrono::nanoseconds(silence.nanoseconds());
+  auto leaves = begin + kFarewell;
+  bool said = false;
+  while (!interrupts.asked()) {
+    const auto now = steady_clock::now();
+    const size_t untold = Untold().size();
+    if (untold > 0 && now < comes_back) {
+      leaves = now + kFarewell;
+      if (now - begin > kSoon && !std::exchange(said, true)) {
+        console_.Say(Text("waits up to ", silence, " for ", untold,
+                          untold == 1 ? " participant" : " participants",
+                          " to come back and hear of the end; Ctrl-C ends at once"));
+      }
+    } else if (server_->traffic().connected == 0 || now >= leaves) {
+      return;
+    }
     std::this_thread::sleep_for(kLook);
   }
 }

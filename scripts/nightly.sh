@@ -1,18 +1,19 @@
 #!/usr/bin/env bash
 # The long checks, for a night: every test under the address and undefined-behaviour sanitizers, those with
-# threads under the thread sanitizer, the other compiler, clang-tidy, thousands of simulated federations, and
-# 200 learners held over the network for minutes, hostile peers beside them.
+# threads under the thread sanitizer, the other compiler, clang-tidy, thousands of simulated federations, 200
+# learners held over the network for minutes, hostile peers beside them, and real federations whose processes are
+# killed, cut off and suspended hundreds of times.
 # Goes on after a failure and ends with a table of stages; the exit status is 1 if any failed.
 #
 #   scripts/nightly.sh                            all stages; the first seed follows from the date
 #   scripts/nightly.sh --seeds=200                fewer simulated federations (default 5000)
 #   scripts/nightly.sh --first-seed=202501310000  the seeds of another night
-#   scripts/nightly.sh --only=asan,swarm          some stages: asan, tsan, clang, clang-tidy, swarm, soak
+#   scripts/nightly.sh --only=asan,swarm          some stages: asan, tsan, clang, clang-tidy, swarm, soak, crash
 #   scripts/nightly.sh --help                     this text
 
 set -euo pipefail
 
-stages=(asan tsan clang clang-tidy swarm soak)
+stages=(asan tsan clang clang-tidy swarm soak crash)
 seeds=5000
 # Nights share no seeds: ten thousand numbers belong to each date.
 first_seed=$(date -u +%Y%m%d)0000
@@ -74,6 +75,11 @@ run_soak() {
   build/release/tests/soak/soak_test
 }
 
+run_crash() {
+  build dev
+  python3 tests/e2e/network_crash_test.py build/dev/bin --full "--seed=${first_seed}"
+}
+
 run_stage() { # stage
   case "$1" in
     asan) run_tests asan -LE soak ;;
@@ -85,12 +91,13 @@ run_stage() { # stage
     clang-tidy) run_clang_tidy ;;
     swarm) run_swarm ;;
     soak) run_soak ;;
+    crash) run_crash ;;
   esac
 }
 
 for stage in "${stages[@]}"; do
   case "${stage}" in
-    asan | tsan | clang | clang-tidy | swarm | soak) ;;
+    asan | tsan | clang | clang-tidy | swarm | soak | crash) ;;
     *) misused "unknown stage ${stage}" ;;
   esac
 done

@@ -70,6 +70,7 @@ struct ControllerHost::State {
   void Begin();
   void Heard(const FromParticipant& message);
   void PromiseAgain(LearnerId participant);
+  void AskAgain();
   bool Process(const Event& event);
   void Perform(const std::vector<Action>& actions);
   void Start(const federation::StartTimer& timer);
@@ -101,7 +102,8 @@ struct ControllerHost::State {
   std::set<LearnerId> greeted;  // of a new conversation in which nothing was heard yet
   std::map<std::string, Instant> said;
   std::vector<std::function<void()>> when_over;
-  bool ending = false;  // finished, waiting for the last test
+  bool refused = false;  // the log took no event since the last one that it took
+  bool ending = false;   // finished, waiting for the last test
   bool over = false;
 
   // Synchronises itself.
@@ -141,12 +143,26 @@ void ControllerHost::State::Heard(const FromParticipant& message) {
 }
 
 // What was sent while it was away was dropped: an evaluation that nobody does would hold all
-// commits until its deadline.
+// commits until its deadline, and a learner that does not know of the end would train on.
 void ControllerHost::State::PromiseAgain(LearnerId participant) {
   std::vector<Action> promised;
   controller().Resume(promised);
   for (const Action& action : promised) {
     if (Addressee(action) == participant) transport->Send(participant, action);
+  }
+  const Member* member = controller().membership().Find(participant);
+  const bool over = controller().phase() == federation::Phase::kFinished;
+  if (!over || member == nullptr || (!member->trains() && controller().testing())) return;
+  transport->Send(participant, federation::Dismiss{participant, member->incarnation(),
+                                                   "the federation has finished"});
+}
+
+// Answers were dropped, and nobody repeats an answer: who owes one is asked again.
+void ControllerHost::State::AskAgain() {
+  std::vector<Action> promised;
+  controller().Resume(promised);
+  for (const Action& action : promised) {
+    if (std::optional<LearnerId> to = Addressee(action)) transport->Send(*to, action);
   }
 }
 
@@ -163,6 +179,7 @@ bool ControllerHost::State::Process(const Event& event) {
     ++dropped;
     SaySometimes(Text("the log refuses events, this one is dropped (",
                       federation::kEventNames[event.index()], "): ", handled.error().message));
+    refused = true;
     return false;
   }
   if (recorder != nullptr) {
@@ -171,6 +188,7 @@ bool ControllerHost::State::Process(const Event& event) {
   }
   if (participant) SayPresence(*participant, before);
   Perform(actions);
+  if (std::exchange(refused, false)) AskAgain();
   CheckOver();
   return true;
 }
@@ -315,6 +333,7 @@ Result<std::unique_ptr<ControllerHost>> ControllerHost::Open(ControllerHostOptio
                               {.snapshot_every = options.snapshot_every,
                                .store = std::move(options.store),
                                .recorder = recorder,
+                               .before_event = std::move(options.before_event),
                                .before_snapshot = std::move(options.before_snapshot)});
   if (!durable) return durable.error();
   return std::unique_ptr<ControllerHost>(new ControllerHost(std::make_unique<State>(

@@ -24,6 +24,7 @@ struct ControllerHostOptions {
   uint64_t snapshot_every = 1000;
   // As in DurableOptions.
   std::unique_ptr<federation::ModelStore> store = nullptr;
+  std::function<Result<void>()> before_event = nullptr;
   std::function<Result<void>()> before_snapshot = nullptr;
 };
 

@@ -281,6 +281,20 @@ TEST(ControllerHost, AnObserverThatNeverAnswersHoldsTheEndNoLongerThanSilence) {
   EXPECT_TRUE(federation.WaitFinished());
 }
 
+TEST(ControllerHost, WhoWasAwayAtTheEndIsDismissedAtItsFirstSignOfLife) {
+  Federation federation(ThreeLearners());
+  federation.Start();
+  const LearnerId north = federation.IdOf("north");
+  federation.Join("north", north);
+  federation.host->Command({federation::OperatorCommand::Kind::kStop, {}});
+  ASSERT_TRUE(federation.WaitFinished());
+  federation.Restart();
+  federation.Start();
+  EXPECT_EQ(federation.IdOf("north"), north);  // it dials again, in the middle of an epoch
+  federation.Send(north, std::nullopt);
+  EXPECT_TRUE(federation.ears->WaitSent<federation::Dismiss>(north));
+}
+
 TEST(ControllerHost, WhoIsSilentIsLostAndReturnsWithAHeartbeat) {
   Federation federation(Hurried());
   federation.Start();
@@ -386,6 +400,30 @@ TEST(ControllerHost, WhatTheLogRefusesHasNotHappenedAndIsSaidOnce) {
   ASSERT_TRUE(federation.ears->WaitSaid("dropped (timer)"));
   federation.log.refuse = false;
   EXPECT_TRUE(federation.WaitFinished());
+}
+
+TEST(ControllerHost, AnEvaluatorWhoseAnswerTheLogRefusedIsAskedAgain) {
+  Federation federation(SettingsFor("async-dvw", 2));
+  federation.Start();
+  const LearnerId north = federation.IdOf("north"), south = federation.IdOf("south");
+  federation.Join("north", north);
+  federation.Join("south", south);
+  ASSERT_TRUE(federation.ears->WaitSent<federation::SendCommunity>(north));
+  federation.Update(north, federation.ears->Sent<federation::SendCommunity>(north).front());
+  ASSERT_TRUE(federation.ears->WaitSent<federation::RequestEvaluation>(south));
+  const auto asked = federation.ears->Sent<federation::RequestEvaluation>(south).front();
+  const federation::CountsReceived counts{south, kFirstLife, asked.update,
+                                          CountsOf(ValidationCounts(south.value()), 1)};
+  federation.log.refuse = true;
+  federation.Send(south, counts);
+  ASSERT_TRUE(federation.ears->WaitSaid("the log refuses events"));
+  federation.log.refuse = false;
+  federation.Send(north, federation::EpochReported{north, kFirstLife, 2, 1});
+  EXPECT_TRUE(federation.WaitFor([&](const auto&) {
+    return federation.ears->Sent<federation::RequestEvaluation>(south).size() == 2;
+  })) << "else the update would wait for its deadline, and all others behind it";
+  federation.Send(south, counts);
+  EXPECT_TRUE(federation.WaitFor([](const auto& c) { return c.version() == Version(1); }));
 }
 
 TEST(ControllerHost, ATicketIsLetGoOnceItsMessageWasHandled) {

@@ -44,6 +44,9 @@ Result<void> DurableController::Handle(Instant now, const federation::Event& eve
     controller_.Handle(now, event, out);
     return {};
   }
+  if (options_.before_event) {
+    if (Result<void> ready = options_.before_event(); !ready) return ready;
+  }
   // Before the event, not after it: a snapshot that fails must not hide what the event caused.
   if (since_snapshot_ >= options_.snapshot_every) {
     if (options_.before_snapshot) {

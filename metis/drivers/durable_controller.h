@@ -25,6 +25,8 @@ struct DurableOptions {
   // Hears the events that are folded again after the latest snapshot, and what they cause. Null:
   // nobody does.
   Recorder* recorder = nullptr;
+  // Called before an event is logged: an error refuses it. For whoever must keep up with the log.
+  std::function<Result<void>()> before_event = nullptr;
   // Called before a snapshot is saved: what the events before it led to must be durable then.
   std::function<Result<void>()> before_snapshot = nullptr;
 };

@@ -161,6 +161,32 @@ TEST_F(DurableControllerTest, WhatASnapshotStandsOnIsMadeDurableBeforeIt) {
   EXPECT_EQ(log_.snapshots, 1);
 }
 
+TEST_F(DurableControllerTest, AnEventThatItsRecordCannotTakeIsRefusedWhole) {
+  Play(harness_);
+  bool full = false;
+  auto running =
+      DurableController::Open(harness_.settings(), harness_.initial(), harness_.models().pool(),
+                              log_, {.before_event = [&]() -> Result<void> {
+                                if (full) return Unavailable("the disk is full");
+                                return {};
+                              }})
+          .value();
+  std::vector<Action> actions;
+  for (const auto& [time, event] : harness_.history()) {
+    const uint64_t before = running->controller().StateHash();
+    actions.clear();
+    full = true;
+    EXPECT_FALSE(running->Handle(time, event, actions).ok());
+    EXPECT_TRUE(actions.empty());
+    EXPECT_EQ(running->controller().StateHash(), before);
+    full = false;
+    ASSERT_TRUE(running->Handle(time, event, actions).ok());
+  }
+  EXPECT_EQ(running->controller().StateHash(), harness_.controller().StateHash());
+  EXPECT_EQ(Open(1000)->controller().StateHash(), harness_.controller().StateHash())
+      << "nothing refused is in the log";
+}
+
 TEST_F(DurableControllerTest, ALogThatCannotBeReadIsAnError) {
   log_.refuse_load = true;
   EXPECT_FALSE(DurableController::Open(harness_.settings(), harness_.initial(),

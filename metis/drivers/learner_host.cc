@@ -70,6 +70,7 @@ struct LearnerHost::State {
   void Hear(const federation::RejectUpdate& message, std::vector<SessionAction>& out);
   void Hear(const federation::RefuseJoin& message, std::vector<SessionAction>& out);
   void Hear(const federation::AcceptJoin& message, std::vector<SessionAction>& out);
+  void Acknowledged(Sequence update);
   template <typename T>
   void Hear(const T& message, std::vector<SessionAction>& out) {
     if constexpr (requires { session.Handle(loop.now(), message, out); }) {
@@ -209,7 +210,9 @@ void LearnerHost::State::Handle(const federation::Action& message) {
 
 void LearnerHost::State::Hear(const federation::AcceptJoin& message,
                               std::vector<SessionAction>& out) {
-  if (session.state() == LearnerSession::State::kJoining) say("accepted by the controller");
+  if (session.state() == LearnerSession::State::kJoining) {
+    say(Text("accepted by the controller (learner ", self(), ", incarnation ", life(), ")"));
+  }
   session.Handle(loop.now(), message, out);
 }
 
@@ -226,17 +229,22 @@ void LearnerHost::State::Hear(const federation::SendCommunity& message,
   if (out.empty()) return;  // repeated or overtaken
   // The answer to an update is as good as its acknowledgement.
   const bool answered = sending && message.answers == Sequence(session.updates_sent());
-  Note([&](LearnerProgress& seen) {
-    seen.version = message.version.value();
-    seen.updates_acknowledged += answered ? 1 : 0;
-  });
+  if (answered) Acknowledged(message.answers);
+  Note([&](LearnerProgress& seen) { seen.version = message.version.value(); });
   say(Text("trains from version ", message.version));
 }
 
 void LearnerHost::State::Hear(const federation::AcknowledgeUpdate& message,
                               std::vector<SessionAction>& out) {
   session.Handle(loop.now(), message, out);
-  if (!out.empty()) Note([](LearnerProgress& seen) { ++seen.updates_acknowledged; });
+  if (!out.empty()) Acknowledged(message.id.sequence);
+}
+
+// From now on the controller answers for it. With the incarnation said on joining, the words name
+// the update in the controller's record.
+void LearnerHost::State::Acknowledged(Sequence update) {
+  Note([](LearnerProgress& seen) { ++seen.updates_acknowledged; });
+  say(Text("update ", update, " is acknowledged"));
 }
 
 void LearnerHost::State::Hear(const federation::RejectUpdate& message,

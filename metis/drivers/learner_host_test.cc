@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <mutex>
 #include <thread>
 
 #include "metis/drivers/testing.h"
@@ -39,13 +40,21 @@ class LearnerHostTest : public testing::Test {
       tools.of_others = std::make_unique<FakeEvaluator>(others_);
     }
     host_ = std::make_unique<LearnerHost>(std::move(options), std::move(tools), transport_,
-                                          [](const std::string&) {});
+                                          [this](const std::string& text) {
+                                            std::scoped_lock lock(said_mutex_);
+                                            said_.push_back(text);
+                                          });
     host_->Start();
     transport_.Next<federation::LearnerJoined>();
   }
   void Join(bool with_evaluators = true) {
     Start(with_evaluators);
     host_->Receive(federation::AcceptJoin{kSelf, kLife});
+  }
+
+  std::vector<std::string> Said() {
+    std::scoped_lock lock(said_mutex_);
+    return said_;
   }
 
   ModelPtr Of(float value) { return pool_.Copy(std::vector<float>{value, 1, 2}); }
@@ -71,6 +80,8 @@ class LearnerHostTest : public testing::Test {
   ModelPool pool_{SmallSchema()};
   Gate epochs_, own_, others_;
   FakeTransport transport_;
+  std::mutex said_mutex_;
+  std::vector<std::string> said_;
   std::unique_ptr<LearnerHost> host_;
 };
 
@@ -102,6 +113,25 @@ TEST_F(LearnerHostTest, TrainsFromEachModelAndSendsTheUpdateWithItsOwnCounts) {
   EXPECT_EQ(seen.examples_trained, 280u);
   EXPECT_EQ(seen.training_loss, 0.5);
   EXPECT_EQ(seen.state, "waiting for a community model");
+}
+
+TEST_F(LearnerHostTest, SaysOfEveryUpdateOnceThatItIsAcknowledged) {
+  Join();
+  host_->Receive(Community(0, 5));
+  const UpdateReceived first = transport_.Next<UpdateReceived>();
+  host_->Receive(federation::AcknowledgeUpdate{first.id});
+  host_->Receive(federation::AcknowledgeUpdate{first.id});
+  host_->Receive(Community(1, 20, 1));
+  transport_.Next<UpdateReceived>(2);
+  host_->Receive(Community(2, 30, 2));  // its acknowledgement was lost on the way
+  const UpdateReceived third = transport_.Next<UpdateReceived>(3);
+  host_->Receive(federation::RejectUpdate{third.id, federation::RejectReason::kGate, "too large"});
+  AwaitProgress([](const LearnerProgress& seen) { return seen.updates_refused == 1; });
+  EXPECT_THAT(Said(),
+              testing::ElementsAre("accepted by the controller (learner 3, incarnation 2)",
+                                   "trains from version 0", "update 1 is acknowledged",
+                                   "trains from version 1", "update 2 is acknowledged",
+                                   "trains from version 2", "update 3 was refused: too large"));
 }
 
 TEST_F(LearnerHostTest, TheAdaptiveTriggerSeesTheLossOfTheReceivedModelAndOfEveryEpoch) {

@@ -13,6 +13,8 @@ namespace metis::report {
 namespace {
 
 constexpr size_t kBufferBytes = 8 << 10;  // some lines a call of the system; lost if killed
+// Enough for the lines of an event that nobody could foresee would not fit.
+constexpr size_t kMostKept = 64 << 20;
 
 Error Failed(std::string_view what, const std::string& path, int error) {
   return Unavailable(
@@ -44,26 +46,42 @@ AppendFile& AppendFile::operator=(AppendFile&& other) noexcept {
   std::swap(path_, other.path_);
   std::swap(descriptor_, other.descriptor_);
   std::swap(error_, other.error_);
+  std::swap(broken_, other.broken_);
   std::swap(buffer_, other.buffer_);
+  std::swap(kept_since_error_, other.kept_since_error_);
   return *this;
 }
 
 void AppendFile::Append(std::string_view bytes) {
+  if (broken_) return;
   if (buffer_.size() + bytes.size() > kBufferBytes) (void)Flush();
-  if (bytes.size() > kBufferBytes) return Write(bytes);
-  buffer_ += bytes;
+  if (error_ == 0) {
+    if (bytes.size() > kBufferBytes) bytes.remove_prefix(Write(bytes));
+    buffer_ += bytes;  // all of it, or what could not be written
+    return;
+  }
+  kept_since_error_ += bytes.size();
+  broken_ = kept_since_error_ > kMostKept;
+  if (broken_) {
+    buffer_ = std::string();
+  } else {
+    buffer_ += bytes;
+  }
 }
 
-void AppendFile::Write(std::string_view bytes) {
-  while (error_ == 0 && !bytes.empty()) {
-    const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) {
+// How many of them were written; all, unless error_ is set.
+size_t AppendFile::Write(std::string_view bytes) {
+  size_t done = 0;
+  error_ = 0;
+  while (error_ == 0 && done < bytes.size()) {
+    const ssize_t written = ::write(descriptor_, bytes.data() + done, bytes.size() - done);
+    if (written >= 0) {
+      done += static_cast<size_t>(written);
+    } else if (errno != EINTR) {
       error_ = errno;
-    } else {
-      bytes.remove_prefix(static_cast<size_t>(written));
     }
   }
+  return done;
 }
 
 Result<void> AppendFile::state() const {
@@ -72,14 +90,23 @@ Result<void> AppendFile::state() const {
 }
 
 Result<void> AppendFile::Flush() {
-  Write(buffer_);
-  buffer_.clear();
+  if (broken_) return state();
+  buffer_.erase(0, Write(buffer_));
+  if (error_ == 0) kept_since_error_ = 0;
   return state();
+}
+
+Result<void> AppendFile::Ready() {
+  if (error_ == 0) return {};
+  return Flush();
 }
 
 Result<void> AppendFile::Sync() {
   if (Result<void> flushed = Flush(); !flushed) return flushed;
-  if (::fdatasync(descriptor_) != 0) error_ = errno;
+  if (::fdatasync(descriptor_) == 0) return {};
+  // What it held may be gone: a later success would say nothing of it.
+  error_ = errno;
+  broken_ = true;
   return state();
 }
 

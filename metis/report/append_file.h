@@ -1,5 +1,6 @@
-// A file that only grows, written through a buffer. After an error nothing more is written, so that
-// the file has no holes; the error stays. One thread.
+// A file that only grows, written through a buffer. What cannot be written (a full disk) is kept
+// and tried again with the next call, so that the file has no holes. Whoever goes on appending all
+// the same is cut off after 64 MiB: then nothing more is written, and the error stays. One thread.
 #pragma once
 
 #include <cstdint>
@@ -23,17 +24,21 @@ class AppendFile {
   void Append(std::string_view bytes);
   // To the system: a process that is killed does not take it along.
   Result<void> Flush();
+  // Without an error so far it costs nothing; else it tries again.
+  Result<void> Ready();
   // To the disk.
   Result<void> Sync();
 
  private:
-  void Write(std::string_view bytes);
+  size_t Write(std::string_view bytes);
   Result<void> state() const;
 
   std::string path_;
   int descriptor_ = -1;
-  int error_ = 0;  // of errno: the first
+  int error_ = 0;        // of errno, of the latest write
+  bool broken_ = false;  // the error stays
   std::string buffer_;
+  size_t kept_since_error_ = 0;  // bytes appended to the buffer
 };
 
 // Makes a file or the names in a directory durable.

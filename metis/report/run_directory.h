@@ -34,8 +34,9 @@ enum class Record {
   kLight,       // updates by their fingerprints
 };
 
-// Writes a run directory. Not thread-safe. A full disk is noticed at Sync() and Finish(), never
-// ignored; nothing is written after it, and Continue() mends the record.
+// Writes a run directory. Not thread-safe. A full disk is noticed at Ready(), Sync() and Finish(),
+// never ignored; what did not fit is written once there is room (AppendFile), and Continue() mends
+// the record of a process that ended before.
 class RunWriter final : public drivers::Recorder {
  public:
   // Creates the directory. One that exists is refused, unless `replace` is set and it holds a run:
@@ -60,6 +61,10 @@ class RunWriter final : public drivers::Recorder {
 
   const SummaryBuilder& summary() const { return summary_; }
 
+  // Whether all that was told could be written so far; if not, it is tried again. Whoever waits for
+  // it before each event keeps no more than one in memory.
+  Result<void> Ready();
+
   // Makes durable what was told so far: before a snapshot is saved, after which Continue() needs
   // it.
   Result<void> Sync();
@@ -73,6 +78,7 @@ class RunWriter final : public drivers::Recorder {
   uint64_t AppendModel(const Model& model);
   void AppendLine(const Json& line);
   Result<void> Flush();
+  Result<void> Incomplete(const Result<void>& events, const Result<void>& models) const;
 
   const std::string directory_;
   const Record record_;

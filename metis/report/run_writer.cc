@@ -47,8 +47,8 @@ Result<std::unique_ptr<RunWriter>> RunWriter::Create(const std::string& director
 uint64_t RunWriter::AppendModel(const Model& model) {
   const std::span<const std::byte> bytes = model.bytes();
   models_.Append({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-  // Before the line that refers to it: a killed run's lines have their models. An error stays until
-  // Finish() or Sync().
+  // Before the line that refers to it: a killed run's lines have their models. An error is told by
+  // Ready(), Finish() or Sync().
   (void)models_.Flush();
   return models_written_++;
 }
@@ -120,8 +120,11 @@ Json NoteLine(const federation::Action& action) {
   return nullptr;
 }
 
-Result<void> RunWriter::Flush() {
-  const Result<void> events = events_.Flush(), models = models_.Flush();
+Result<void> RunWriter::Flush() { return Incomplete(events_.Flush(), models_.Flush()); }
+
+Result<void> RunWriter::Ready() { return Incomplete(events_.Ready(), models_.Ready()); }
+
+Result<void> RunWriter::Incomplete(const Result<void>& events, const Result<void>& models) const {
   if (events && models) return {};
   const Error& error = events ? models.error() : events.error();
   return error.In(Text("the record in ", directory_, " is incomplete"));

@@ -238,6 +238,8 @@ Traffic ControllerServer::traffic() const {
   return {core.bytes_received, core.bytes_sent, core.conversations};
 }
 
+std::set<LearnerId> ControllerServer::dismissed() const { return service_->core()->Dismissed(); }
+
 void ControllerServer::Shutdown(Duration grace) { service_->Shutdown(grace); }
 
 }  // namespace metis::rpc

@@ -72,6 +72,14 @@ void ServerCore::Deliver(LearnerId to, const federation::Action& message) {
   Result<v1::ToParticipant> encoded = wire::EncodeAction(message, fingerprint);
   if (!encoded) return Say(encoded.error().message);  // no message to a participant
   line->Send(std::move(*encoded));
+  if (!std::holds_alternative<federation::Dismiss>(message)) return;
+  std::scoped_lock lock(dismissed_mutex_);
+  dismissed_.insert(to);
+}
+
+std::set<LearnerId> ServerCore::Dismissed() const {
+  std::scoped_lock lock(dismissed_mutex_);
+  return dismissed_;
 }
 
 ModelPtr ServerCore::Transferred(const ModelPtr& model) {

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,8 @@ class ServerCore {
 
   // On the sender's thread.
   void Deliver(LearnerId to, const federation::Action& message);
+  // Who was connected when it was told that it is over.
+  std::set<LearnerId> Dismissed() const;
 
   // A refusal, for the audit and nowhere else. Never under a lock.
   void Refuse(const std::string& peer, const std::string& name, const std::string& reason,
@@ -89,6 +92,9 @@ class ServerCore {
   Clock::time_point audit_second_;
   uint32_t audits_ = 0;
   uint64_t unsaid_ = 0;
+
+  mutable std::mutex dismissed_mutex_;
+  std::set<LearnerId> dismissed_;
 
   mutable std::mutex streams_mutex_;
   std::map<const LiveStream*, std::weak_ptr<LiveStream>> streams_;

@@ -152,6 +152,26 @@ TEST(Conversation, NoMoreThanTheAllowedNumberAreConnected) {
   EXPECT_TRUE(third.Greet().has_welcome()) << "once there is room again";
 }
 
+TEST(Conversation, WhoIsAwayAtTheEndIsDismissedOnceItComesBack) {
+  Served served;
+  Talk north(Dial(served.address()), "north");
+  ASSERT_TRUE(north.Join(*served.models.schema()));
+  {
+    Talk east(Dial(served.address()), "east");
+    ASSERT_TRUE(east.Join(*served.models.schema()));
+  }
+  ASSERT_TRUE(WaitFor([&] { return served.server->traffic().connected == 1; }));
+  served.host->Command({federation::OperatorCommand::Kind::kStop, {}});
+  EXPECT_TRUE(north.Next(v1::ToParticipant::kDismissed).has_dismissed());
+  EXPECT_TRUE(
+      WaitFor([&] { return served.server->dismissed() == std::set<LearnerId>{LearnerId(0)}; }));
+  Talk east(Dial(served.address()), "east");
+  ASSERT_TRUE(east.Greet().has_welcome());
+  ASSERT_TRUE(east.Beat());
+  EXPECT_TRUE(east.Next(v1::ToParticipant::kDismissed).has_dismissed());
+  EXPECT_TRUE(WaitFor([&] { return served.server->dismissed().size() == 2; }));
+}
+
 TEST(Conversation, MessagesHandedOverBeforeTheEndAreSaid) {
   Served served;
   Talk talk(Dial(served.address()), "north");
