@@ -6,6 +6,7 @@
 #include <ctime>
 #include <filesystem>
 #include <iostream>
+#include <limits>
 #include <optional>
 #include <set>
 #include <thread>
@@ -141,7 +142,7 @@ Result<void> ControllerRun::OpenStorage() {
     blobs_ = *std::move(blobs);
   }
   if (!durable) {
-    log_ = std::make_unique<drivers::MemoryEventLog>();
+    log_ = std::make_unique<drivers::NoEventLog>();
     return {};
   }
   Result<std::unique_ptr<store::SqliteEventLog>> log =
@@ -165,13 +166,17 @@ Result<void> ControllerRun::OpenHost() {
   drivers::ControllerHostOptions options;
   options.settings = setup_.config.federation;
   options.initial = setup_.initial.model;
-  options.snapshot_every = storage.snapshot_every;
+  if (storage.durability == store::Durability::kFull) {
+    options.snapshot_every = storage.snapshot_every;
+    options.before_snapshot = [this] { return writer_->Sync(); };
+  } else {
+    options.snapshot_every = std::numeric_limits<uint64_t>::max();  // nobody would keep them
+  }
   if (storage.memory_mb > 0) {
     options.store =
         std::make_unique<store::SpillingModelStore>(*blobs_, storage.memory_mb * 1'000'000);
   }
   options.before_event = [this] { return writer_->Ready(); };
-  options.before_snapshot = [this] { return writer_->Sync(); };
   Result<std::unique_ptr<drivers::ControllerHost>> host =
       drivers::ControllerHost::Open(std::move(options), pool_, *log_, writer_.get(),
                                     [this](const std::string& text) { console_.Say(text); });

@@ -1,223 +1,36 @@
-// A federation that exchanges models and does nothing else: N learners without training,
-// synchronous rounds over loopback, against the floor measured in the same run: raw TCP for the
-// same bytes, one read of all models, and (durable) writing and syncing the same bytes. Learners
-// and controller are processes of their own. Prints results in the form of Google Benchmark, times
-// in milliseconds a round.
+// A federation that exchanges models and does nothing else (exchange_roles.h), against limits
+// measured in the same run: raw TCP for the same bytes and one read of all models; with TLS, bare
+// gRPC for the same bytes; durable, also writing and syncing them. Prints results in the form of
+// Google Benchmark, times in milliseconds a round. Run from the root of the repository.
 //
-//   exchange_bench [--learners 10] [--parameters 10000000] [--rounds 6]
-#include <sys/resource.h>
+//   exchange_bench [--learners 10] [--parameters 10000000] [--rounds 6] [--filter plain]
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <future>
 #include <iostream>
-#include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <regex>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "bench/exchange_bare.h"
 #include "bench/exchange_floor.h"
+#include "bench/exchange_roles.h"
+#include "metis/core/check.h"
 #include "metis/core/text.h"
-#include "metis/drivers/controller_host.h"
-#include "metis/drivers/learner_host.h"
-#include "metis/rpc/controller_server.h"
-#include "metis/rpc/participant_client.h"
-#include "metis/store/blob_store.h"
-#include "metis/store/sqlite_event_log.h"
 
 namespace metis::bench {
 namespace {
 
-struct Options {
-  uint32_t learners = 10;
-  uint64_t parameters = 10'000'000;
-  uint64_t rounds = 6;
-  bool durable = false;
-  std::string role;
-  std::string directory;  // of certificates and state
-  bool tls = false;
-};
-
-SchemaPtr MakeSchema(const Options& options) {
-  return ModelSchema::Create({{"values", {options.parameters}}}).value();
-}
-
-federation::Settings MakeSettings(const Options& options) {
-  federation::Settings settings;
-  settings.policy = *federation::PolicyNamed("sync-fedavg");
-  settings.membership.learners = options.learners;
-  settings.trigger.local_epochs = 1;
-  settings.stop.rounds = options.rounds;
-  return settings;
-}
-
-std::optional<rpc::Credentials> LoadTls(const Options& options, const std::string& name,
-                                        bool server) {
-  if (!options.tls) return std::nullopt;
-  std::string warning;
-  const std::string stem = Text(options.directory, "/", name);
-  return rpc::LoadCredentials(
-             {Text(options.directory, "/ca.pem"), Text(stem, ".pem"), Text(stem, ".key")}, server,
-             warning)
-      .value();
-}
-
-// --- The controller
-
-// Notes when rounds end.
-class RoundClock final : public drivers::Recorder {
- public:
-  void Event(Instant, const federation::Event&) override {}
-  void Action(Instant now, const federation::Action& action) override {
-    if (std::holds_alternative<federation::CommunityCommitted>(action)) ends.push_back(now);
-  }
-  std::vector<Instant> ends;
-};
-
-int RunController(const Options& options) {
-  ModelPool pool(MakeSchema(options));
-  drivers::MemoryEventLog memory;
-  std::unique_ptr<store::BlobStore> blobs;
-  std::unique_ptr<store::SqliteEventLog> durable;
-  if (options.durable) {
-    blobs = store::BlobStore::Open(Text(options.directory, "/blobs"), pool).value();
-    durable = store::SqliteEventLog::Open(Text(options.directory, "/state.db"), *blobs, "exchange")
-                  .value();
-  }
-  drivers::EventLog& log = options.durable ? static_cast<drivers::EventLog&>(*durable) : memory;
-  RoundClock clock;
-  drivers::ControllerHostOptions host_options;
-  host_options.settings = MakeSettings(options);
-  host_options.initial = pool.Zero();
-  auto host = drivers::ControllerHost::Open(std::move(host_options), pool, log, &clock,
-                                            [](const std::string&) {})
-                  .value();
-  rpc::ControllerServerOptions server_options;
-  server_options.settings.listen = "127.0.0.1:0";
-  server_options.credentials = LoadTls(options, "controller", true);
-  server_options.federation = "exchange";
-  server_options.heartbeat = Duration::Seconds(10);
-  if (options.durable) {
-    server_options.keep = [&](const ModelPtr& model) -> Result<void> {
-      Result<std::string> kept = blobs->Keep(model);
-      if (!kept) return kept.error();
-      return {};
-    };
-  }
-  server_options.audit = [](const rpc::Refusal& refusal) {
-    std::cerr << "refused: " << refusal.reason << ": " << refusal.message << "\n";
-  };
-  auto server = rpc::ControllerServer::Start(std::move(server_options), *host, pool).value();
-  host->Start(*server);
-  std::cout << server->port() << std::endl;
-  std::promise<void> finished;
-  host->OnFinished([&] { finished.set_value(); });
-  finished.get_future().wait();
-  server->Shutdown(Duration::Seconds(2));
-  host->Stop();
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  std::vector<double> rounds;
-  for (size_t i = 1; i < clock.ends.size(); ++i) {
-    rounds.push_back((clock.ends[i] - clock.ends[i - 1]).seconds());
-  }
-  std::sort(rounds.begin(), rounds.end());
-  std::cout << nlohmann::json{{"round_seconds", rounds[rounds.size() / 2]},
-                              {"fastest_seconds", rounds.front()},
-                              {"peak_bytes", usage.ru_maxrss * 1024}}
-                   .dump()
-            << std::endl;
-  return 0;
-}
-
-// --- The learners
-
-// Trains nothing: what it received, with one value changed, so that no two models are equal.
-class Idle final : public learner::Trainer {
- public:
-  Idle(ModelPool& pool, uint32_t who) : pool_(pool), who_(who) {}
-  Result<void> Load(const ModelPtr& community) override {
-    community_ = community;
-    return {};
-  }
-  Result<learner::EpochReport> TrainEpoch(learner::EpochKey, std::stop_token) override {
-    return learner::EpochReport{.steps = 1, .examples = 100};
-  }
-  Result<ModelPtr> Snapshot() override {
-    ModelDraft draft = pool_.Draft();
-    std::copy(community_->parameters().begin(), community_->parameters().end(),
-              draft.parameters().begin());
-    draft.parameters()[who_] += 1;
-    return std::move(draft).Seal();
-  }
-  uint64_t training_examples() const override { return 100; }
-  uint64_t steps_per_epoch() const override { return 1; }
-
- private:
-  ModelPool& pool_;
-  const uint32_t who_;
-  ModelPtr community_;
-};
-
-int RunLearners(const Options& options, uint16_t port) {
-  struct Site {
-    std::unique_ptr<rpc::ParticipantClient> client;
-    std::unique_ptr<ModelPool> pool;
-    std::unique_ptr<drivers::LearnerHost> host;
-  };
-  std::vector<Site> sites(options.learners);
-  for (uint32_t k = 0; k < options.learners; ++k) {
-    Site& site = sites[k];
-    rpc::ParticipantClientOptions client;
-    client.controller = {"127.0.0.1", port};
-    client.name = Text("site-", k);
-    client.credentials = LoadTls(options, client.name, false);
-    client.incarnation = Incarnation(1);
-    client.say = [k](const std::string& text) {
-      if (std::getenv("SAY")) std::cerr << k << ": " << text << "\n";
-    };
-    site.client = rpc::ParticipantClient::Connect(std::move(client), {}).value();
-    site.pool = std::make_unique<ModelPool>(site.client->welcome().schema);
-    drivers::LearnerHostOptions host;
-    host.settings = MakeSettings(options);
-    host.declared = {.learner = site.client->welcome().learner,
-                     .incarnation = Incarnation(1),
-                     .name = Text("site-", k),
-                     .group = "fast",
-                     .training_examples = 100,
-                     .validation_counts = {},
-                     .schema_hash = site.pool->schema()->hash()};
-    drivers::LearnerTools tools;
-    tools.trainer = std::make_unique<Idle>(*site.pool, k);
-    site.host = std::make_unique<drivers::LearnerHost>(std::move(host), std::move(tools),
-                                                       *site.client, [](const std::string&) {});
-    site.client->Attach(*site.host, *site.pool, [](const Error& error) {
-      std::cerr << error.message << "\n";
-      std::_Exit(1);
-    });
-    site.host->Start();
-  }
-  int code = 0;
-  for (Site& site : sites) {
-    Result<std::string> ended = site.host->Wait();
-    if (!ended) {
-      std::cerr << ended.error().message << "\n";
-      code = 1;
-    }
-    site.client->Close(Duration::Seconds(1));
-  }
-  return code;
-}
-
 // --- Both, as processes
 
-std::vector<std::string> Arguments(const Options& options, const std::string& role) {
+std::vector<std::string> Arguments(const ExchangeOptions& options, const std::string& role) {
   std::vector<std::string> arguments = {"exchange_bench",
                                         "--role",
                                         role,
@@ -230,6 +43,7 @@ std::vector<std::string> Arguments(const Options& options, const std::string& ro
                                         "--directory",
                                         options.directory};
   if (options.durable) arguments.emplace_back("--durable");
+  if (options.spill) arguments.emplace_back("--spill");
   if (options.tls) arguments.emplace_back("--tls");
   return arguments;
 }
@@ -270,53 +84,124 @@ bool Ended(const Child& child) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-nlohmann::json RunFederation(Options options) {
+nlohmann::json RunFederation(const ExchangeOptions& options) {
   const Child controller = Spawn(Arguments(options, "controller"));
   const std::string port = Line(controller);
   METIS_CHECK_MSG(!port.empty(), "the controller did not start");
   std::vector<std::string> arguments = Arguments(options, "learners");
   arguments.insert(arguments.end(), {"--port", Text(std::stoi(port))});
   const Child learners = Spawn(arguments);
-  const std::string outcome = Line(controller);
+  nlohmann::json seen = nlohmann::json::parse(Line(controller));
+  seen["learners"] = nlohmann::json::parse(Line(learners));
   METIS_CHECK_MSG(Ended(learners), "the learners failed");
   METIS_CHECK_MSG(Ended(controller), "the controller failed");
-  return nlohmann::json::parse(outcome);
+  return seen;
 }
 
-void Add(nlohmann::json& results, const std::string& name, double value) {
-  results.push_back({{"name", name},
-                     {"family_index", results.size()},
-                     {"run_type", "iteration"},
-                     {"cpu_time", value}});
+class Measurement {
+ public:
+  Measurement(ExchangeOptions options, const std::string& filter)
+      : options_(std::move(options)), filter_(filter) {}
+
+  void Run();
+  const nlohmann::json& results() const { return results_; }
+
+ private:
+  bool Wanted(const std::string& group) const { return std::regex_search(group, filter_); }
+  void Add(const std::string& group, const std::string& name, double value);
+  // A federation against its limit, in seconds. Returns what was seen of it.
+  nlohmann::json Compare(const std::string& group, double limit, const ExchangeOptions& options);
+  void CompareMemory(const std::string& group, const nlohmann::json& seen);
+  void RunTls(const Floor& floor);
+
+  const ExchangeOptions options_;
+  const std::regex filter_;
+  nlohmann::json results_ = nlohmann::json::array();
+};
+
+void Measurement::Add(const std::string& group, const std::string& name, double value) {
+  results_.push_back({{"name", group + "/" + name},
+                      {"family_index", results_.size()},
+                      {"run_type", "iteration"},
+                      {"cpu_time", value}});
 }
 
-int Measure(const Options& options) {
+nlohmann::json Measurement::Compare(const std::string& group, double limit,
+                                    const ExchangeOptions& options) {
+  const nlohmann::json seen = RunFederation(options);
+  const double round = seen["round_seconds"].get<double>();
+  const auto rounds = static_cast<double>(options.rounds);
+  std::cerr << Text(group, ": limit ", Fixed(1000 * limit, 0), " ms, a round ",
+                    Fixed(1000 * round, 0), " ms (", Fixed(round / limit, 2), "), fastest ",
+                    Fixed(1000 * seen["fastest_seconds"].get<double>(), 0), " ms; CPU a round ",
+                    Fixed(1000 * seen["cpu_seconds"].get<double>() / rounds, 0), " + ",
+                    Fixed(1000 * seen["learners"]["cpu_seconds"].get<double>() / rounds, 0),
+                    " ms\n");
+  Add(group, "limit", 1000 * limit);
+  Add(group, Text(options.learners, " learners"), 1000 * round);
+  return seen;
+}
+
+// Megabytes in place of time: the limit is N + 2 models.
+void Measurement::CompareMemory(const std::string& group, const nlohmann::json& seen) {
+  const double model = static_cast<double>(options_.parameters) * sizeof(float);
+  const double peak = seen["peak_bytes"].get<double>();
+  std::cerr << Text(group, ": ", Fixed(peak / model, 1), " models, ",
+                    Fixed(peak / model / (options_.learners + 2), 2), " of N + 2\n");
+  Add(group, "limit", (options_.learners + 2) * model / 1e6);
+  Add(group, Text(options_.learners, " learners"), peak / 1e6);
+}
+
+void Measurement::RunTls(const Floor& floor) {
+  ExchangeOptions run = options_;
+  run.tls = true;
+  const double bare =
+      MeasureBareGrpc(run.learners, run.parameters * sizeof(float),
+                      LoadTls(run, "controller", true), LoadTls(run, "site-0", false));
+  Compare("exchange tls", bare + floor.read, run);
+}
+
+void Measurement::Run() {
+  const Floor floor =
+      MeasureFloor(options_.learners, options_.parameters * sizeof(float), options_.directory);
+  std::optional<double> round;
+  if (Wanted("exchange plain") || Wanted("exchange durable")) {
+    const nlohmann::json seen = Compare("exchange plain", floor.tcp + floor.read, options_);
+    round = seen["round_seconds"].get<double>();
+    CompareMemory("exchange memory", seen);
+  }
+  ExchangeOptions durable = options_;
+  durable.durable = true;
+  if (Wanted("exchange durable")) Compare("exchange durable", *round + floor.write, durable);
+  if (Wanted("exchange spilled")) {
+    durable.spill = true;
+    durable.directory += "/spilled";
+    std::filesystem::create_directory(durable.directory);
+    const double limit = round.value_or(floor.tcp + floor.read) + floor.write;
+    CompareMemory("exchange spilled memory", Compare("exchange spilled", limit, durable));
+  }
+  if (Wanted("exchange tls")) RunTls(floor);
+}
+
+bool MakeCertificates(const ExchangeOptions& options) {
+  std::string command = Text("scripts/make_certificates.sh ", options.directory, " controller");
+  for (uint32_t k = 0; k < options.learners; ++k) command += Text(" site-", k);
+  return std::system(command.c_str()) == 0;
+}
+
+int Measure(ExchangeOptions options, const std::string& filter) {
   char pattern[] = "/tmp/exchange-XXXXXX";
   METIS_CHECK(mkdtemp(pattern) != nullptr);
-  Options run = options;
-  run.directory = pattern;
-  const double model_bytes = static_cast<double>(options.parameters) * sizeof(float);
-  const Floor floor = MeasureFloor(options.learners, options.parameters * sizeof(float), pattern);
-  nlohmann::json results = nlohmann::json::array();
-  auto report = [&](const std::string& group, const std::string& name, double limit,
-                    const nlohmann::json& seen) {
-    std::cerr << group << ": floor " << 1000 * limit << " ms, a round "
-              << 1000 * seen["round_seconds"].get<double>() << " ms, peak memory "
-              << seen["peak_bytes"].get<double>() / model_bytes << " models\n";
-    Add(results, group + "/limit", 1000 * limit);
-    Add(results, group + "/" + name, 1000 * seen["round_seconds"].get<double>());
-  };
-  const std::string size = Text(options.learners, " learners");
-  const nlohmann::json plain = RunFederation(run);
-  report("exchange", size, floor.tcp + floor.read, plain);
-  // Memory in place of time: the limit is N + 2 models.
-  Add(results, "exchange memory/limit", (options.learners + 2) * model_bytes / 1e6);
-  Add(results, "exchange memory/" + size, plain["peak_bytes"].get<double>() / 1e6);
-  run.durable = true;
-  report("exchange durable", size, plain["round_seconds"].get<double>() + floor.write,
-         RunFederation(run));
+  options.directory = pattern;
+  if (!MakeCertificates(options)) {
+    std::cerr << "exchange_bench: no certificates; run it from the root of the repository, with "
+                 "openssl installed\n";
+    return 1;
+  }
+  Measurement measurement(options, filter);
+  measurement.Run();
   std::filesystem::remove_all(pattern);
-  std::cout << nlohmann::json{{"benchmarks", results}}.dump() << std::endl;
+  std::cout << nlohmann::json{{"benchmarks", measurement.results()}}.dump() << std::endl;
   return 0;
 }
 
@@ -325,19 +210,33 @@ int Measure(const Options& options) {
 
 int main(int argc, char** argv) {
   using namespace metis::bench;
-  Options options;
+  ExchangeOptions options;
+  std::string role;
+  std::string filter = ".";
   uint16_t port = 0;
   CLI::App app("Measures the exchange of models over loopback.", "exchange_bench");
-  app.add_option("--learners", options.learners, "how many")->capture_default_str();
-  app.add_option("--parameters", options.parameters, "of the model")->capture_default_str();
-  app.add_option("--rounds", options.rounds, "at least 3")->capture_default_str();
+  app.footer("  exchange_bench --filter plain --rounds 10");
+  app.add_option("--learners", options.learners, "how many")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--parameters", options.parameters, "of the model; more than learners")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--rounds", options.rounds, "how many")
+      ->check(CLI::Range(3, 1000))
+      ->capture_default_str();
+  app.add_option("--filter", filter,
+                 "a regular expression: exchange plain, exchange durable, exchange spilled, "
+                 "exchange tls")
+      ->capture_default_str();
   app.add_flag("--durable", options.durable)->group("");
+  app.add_flag("--spill", options.spill)->group("");
   app.add_flag("--tls", options.tls)->group("");
-  app.add_option("--role", options.role)->group("");
+  app.add_option("--role", role)->group("");
   app.add_option("--directory", options.directory)->group("");
   app.add_option("--port", port)->group("");
   CLI11_PARSE(app, argc, argv);
-  if (options.role == "controller") return RunController(options);
-  if (options.role == "learners") return RunLearners(options, port);
-  return Measure(options);
+  if (role == "controller") return RunController(options);
+  if (role == "learners") return RunLearners(options, port);
+  return Measure(options, filter);
 }

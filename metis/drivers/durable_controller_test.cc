@@ -211,5 +211,22 @@ TEST(MemoryEventLog, ASnapshotReplacesTheEventsBeforeIt) {
   EXPECT_EQ(std::get<federation::LearnerLost>(recovered.events[0].event).learner, LearnerId(7));
 }
 
+TEST(NoEventLog, CountsEventsAndKeepsNeitherThemNorTheirModels) {
+  NoEventLog log;
+  ModelPool pool(ModelSchema::Create({{"values", {3}}}).value());
+  federation::UpdateReceived update;
+  update.model = pool.Zero();
+  std::weak_ptr<const Model> model = update.model;
+  ASSERT_TRUE(log.Append(Instant(), std::move(update)).ok());
+  EXPECT_TRUE(model.expired());
+  EXPECT_EQ(log.events_before_snapshot(), 0u);
+  ASSERT_TRUE(log.SaveSnapshot({"state", {}}).ok());
+  ASSERT_TRUE(log.Append(Instant(), federation::LearnerLost{LearnerId(7), Incarnation(1)}).ok());
+  EXPECT_EQ(log.events(), 2u);
+  EXPECT_EQ(log.events_before_snapshot(), 1u);
+  EXPECT_FALSE(log.Load().value().snapshot);
+  EXPECT_TRUE(log.Load().value().events.empty());
+}
+
 }  // namespace
 }  // namespace metis::drivers

@@ -1,5 +1,6 @@
 // Where events become durable: a log of (time, event) since the latest snapshot. In memory for
-// simulation, on disk for production. One DurableController owns a log; not thread-safe.
+// simulation, on disk for production, nowhere where a restart is to begin anew. One
+// DurableController owns a log; not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -52,6 +53,27 @@ class MemoryEventLog final : public EventLog {
 
  private:
   Recovered state_;
+  uint64_t before_snapshot_ = 0;
+};
+
+// Keeps nothing: for a federation that may be lost with its process. Models are let go as soon as
+// the controller does.
+class NoEventLog final : public EventLog {
+ public:
+  Result<void> Append(Instant, const federation::Event&) override {
+    ++events_;
+    return {};
+  }
+  Result<void> SaveSnapshot(Archived) override {
+    before_snapshot_ = events_;
+    return {};
+  }
+  Result<Recovered> Load() const override { return Recovered(); }
+  uint64_t events_before_snapshot() const override { return before_snapshot_; }
+  uint64_t events() const { return events_; }  // appended so far
+
+ private:
+  uint64_t events_ = 0;
   uint64_t before_snapshot_ = 0;
 };
 

@@ -21,6 +21,7 @@ grpc::ChannelArguments Arguments() {
   // A chunk is one frame, and the next one is on its way while it is read.
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, 2 * kMiB);
   arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 8 * kMiB);
+  arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);  // it would let chunks pile up in memory
   arguments.SetInt(GRPC_ARG_HTTP2_WRITE_BUFFER_SIZE, 2 * kMiB);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);     // the streams know themselves where to go on
