@@ -277,8 +277,10 @@ void ParticipantClient::Implementation::HangUp() {
 }
 
 void ParticipantClient::Implementation::Lost(const std::string& why, const std::string& how) {
-  // One that breaks at once each time is no reason to begin with short pauses again.
-  if (welcomed_ && now() - welcomed_at_ > pause_) backoff_.Reset();
+  // One that breaks at once each time is no reason to begin with short pauses again; one that held
+  // for a while is, however long the latest pause was.
+  const Duration held_long = std::min(pause_, 10 * options_.first_pause);
+  if (welcomed_ && now() - welcomed_at_ > held_long) backoff_.Reset();
   HangUp();
   if (farewell_) return End();
   pause_ = backoff_.Next();
