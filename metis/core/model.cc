@@ -89,20 +89,54 @@ Result<SchemaPtr> ModelSchema::Create(std::vector<TensorSpec> tensors) {
   return SchemaPtr(std::move(schema));
 }
 
-Model::Model(SchemaPtr schema, Buffer buffer, std::shared_ptr<PoolState> pool)
-    : schema_(std::move(schema)), buffer_(std::move(buffer)), pool_(std::move(pool)) {}
+Model::Model(SchemaPtr schema, Buffer buffer, std::shared_ptr<PoolState> pool,
+             std::optional<ModelDigest> known)
+    : schema_(std::move(schema)),
+      buffer_(std::move(buffer)),
+      pool_(std::move(pool)),
+      known_(known) {}
 
 Model::~Model() { pool_->Return(std::move(buffer_)); }
 
 float Model::Magnitude() const {
+  if (known_) return known_->magnitude;
   std::call_once(magnitude_once_,
                  [this] { magnitude_ = BestKernels().magnitude(buffer_.get(), size()); });
   return magnitude_;
 }
 
 uint64_t Model::Fingerprint() const {
-  std::call_once(fingerprint_once_, [this] { fingerprint_ = metis::Fingerprint(bytes()); });
+  if (known_) return known_->fingerprint;
+  std::call_once(fingerprints_once_, [this] { FindFingerprints(); });
   return fingerprint_;
+}
+
+std::span<const uint64_t> Model::BlockFingerprints() const {
+  std::call_once(fingerprints_once_, [this] { FindFingerprints(); });
+  return blocks_;
+}
+
+void Model::FindFingerprints() const {
+  const std::span<const std::byte> all = bytes();
+  if (all.size() <= kBlockBytes) {
+    fingerprint_ = metis::Fingerprint(all);
+    blocks_ = {fingerprint_};
+    return;
+  }
+  constexpr size_t kHot = size_t{16} << 10;  // read from memory once, and twice from the cache
+  RunningFingerprint whole;
+  RunningFingerprint block;
+  for (size_t at = 0; at < all.size(); at += kBlockBytes) {
+    const std::span<const std::byte> part = all.subspan(at, std::min(kBlockBytes, all.size() - at));
+    block.Reset();
+    for (size_t of = 0; of < part.size(); of += kHot) {
+      const std::span<const std::byte> hot = part.subspan(of, std::min(kHot, part.size() - of));
+      block.Add(hot);
+      whole.Add(hot);
+    }
+    blocks_.push_back(block.value());
+  }
+  fingerprint_ = whole.value();
 }
 
 ModelDraft::ModelDraft(SchemaPtr schema, Buffer buffer, std::shared_ptr<PoolState> pool)
@@ -120,7 +154,13 @@ ModelDraft& ModelDraft::operator=(ModelDraft&& other) noexcept {
 }
 
 ModelPtr ModelDraft::Seal() && {
-  return std::make_shared<const Model>(std::move(schema_), std::move(buffer_), std::move(pool_));
+  return std::make_shared<const Model>(std::move(schema_), std::move(buffer_), std::move(pool_),
+                                       std::nullopt);
+}
+
+ModelPtr ModelDraft::Seal(const ModelDigest& known) && {
+  return std::make_shared<const Model>(std::move(schema_), std::move(buffer_), std::move(pool_),
+                                       known);
 }
 
 ModelPool::ModelPool(SchemaPtr schema)

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -67,11 +68,17 @@ using Buffer = std::unique_ptr<float[], AlignedFree>;
 struct PoolState;
 }  // namespace model_internal
 
+// What whoever wrote a model found out on the way; trusted.
+struct ModelDigest {
+  uint64_t fingerprint = 0;
+  float magnitude = 0;
+};
+
 // An immutable model. Shared between threads freely.
 class Model {
  public:
   Model(SchemaPtr schema, model_internal::Buffer buffer,
-        std::shared_ptr<model_internal::PoolState> pool);
+        std::shared_ptr<model_internal::PoolState> pool, std::optional<ModelDigest> known);
   ~Model();
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
@@ -84,21 +91,31 @@ class Model {
   }
   std::span<const std::byte> bytes() const { return std::as_bytes(parameters()); }
 
-  // The largest absolute value, +infinity if anything is NaN or infinite. O(M) on the first call,
-  // which a receiving thread makes before it hands the model to the controller.
+  // The largest absolute value, +infinity if anything is NaN or infinite. O(M) on the first call
+  // unless its writer knew it: the controller gets models whose value is known.
   float Magnitude() const;
 
-  // Of the parameters' bytes. O(M) on the first call.
+  // Of the parameters' bytes. O(M) on the first call unless its writer knew it.
   uint64_t Fingerprint() const;
 
+  // Of each part of kBlockBytes of the parameters' bytes, the last one may be shorter: whoever
+  // sends a model to many looks at its bytes once. O(M) on the first call, which Fingerprint() may
+  // have been.
+  static constexpr size_t kBlockBytes = size_t{1} << 20;
+  std::span<const uint64_t> BlockFingerprints() const;
+
  private:
+  void FindFingerprints() const;  // one pass over memory for both
+
   SchemaPtr schema_;
   model_internal::Buffer buffer_;
   std::shared_ptr<model_internal::PoolState> pool_;
+  const std::optional<ModelDigest> known_;
   mutable std::once_flag magnitude_once_;
-  mutable std::once_flag fingerprint_once_;
+  mutable std::once_flag fingerprints_once_;
   mutable float magnitude_ = 0;
   mutable uint64_t fingerprint_ = 0;
+  mutable std::vector<uint64_t> blocks_;
 };
 
 using ModelPtr = std::shared_ptr<const Model>;
@@ -117,6 +134,7 @@ class ModelDraft {
     return parameters().subspan(schema_->offset(index), schema_->parameters(index));
   }
   ModelPtr Seal() &&;
+  ModelPtr Seal(const ModelDigest& known) &&;
 
  private:
   SchemaPtr schema_;

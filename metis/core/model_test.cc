@@ -6,6 +6,8 @@
 #include <limits>
 #include <thread>
 
+#include "metis/core/fingerprint.h"
+
 namespace metis {
 namespace {
 
@@ -157,6 +159,54 @@ TEST(Model, FingerprintIsOfTheParameters) {
 TEST(ModelPoolDeathTest, CopyingAnotherSizeStopsTheProcess) {
   ModelPool pool(Schema({{"w", {3}}}));
   EXPECT_DEATH(pool.Copy(std::vector<float>{1, 2}), "check failed");
+}
+
+TEST(RunningFingerprint, IsThatOfTheWholeHoweverItIsCut) {
+  std::string text(5000, ' ');
+  for (size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>(i * 7 % 251);
+  const auto bytes = std::as_bytes(std::span(text));
+  RunningFingerprint running;
+  RunningFingerprint other;
+  EXPECT_EQ(running.value(), Fingerprint(""));
+  for (size_t at = 0, size = 1; at < bytes.size(); at += size, size = size * 3 % 1021) {
+    size = std::min(size, bytes.size() - at);
+    other.Assign(running);
+    running.Add(bytes.subspan(at, size));
+    EXPECT_EQ(running.value(), Fingerprint(bytes.first(at + size)));
+    EXPECT_EQ(other.value(), Fingerprint(bytes.first(at)));
+  }
+  running.Reset();
+  running.Add(bytes.first(3));
+  EXPECT_EQ(running.value(), Fingerprint(bytes.first(3)));
+}
+
+TEST(Model, FingerprintsOfBlocksAreThoseOfItsParts) {
+  constexpr size_t kBlock = Model::kBlockBytes;
+  const size_t values = kBlock / sizeof(float);
+  for (const size_t size : {size_t{3}, values, values + 1, 2 * values + 77}) {
+    ModelPool pool(ModelSchema::Create({{"values", {size}}}).value());
+    ModelDraft draft = pool.Draft();
+    for (size_t i = 0; i < size; ++i) draft.parameters()[i] = static_cast<float>(i % 1013);
+    const ModelPtr model = std::move(draft).Seal();
+    EXPECT_EQ(model->Fingerprint(), Fingerprint(model->bytes()));
+    const std::span<const uint64_t> blocks = model->BlockFingerprints();
+    ASSERT_EQ(blocks.size(), (size * sizeof(float) + kBlock - 1) / kBlock);
+    for (size_t i = 0; i < blocks.size(); ++i) {
+      const size_t length = std::min(kBlock, model->bytes().size() - i * kBlock);
+      EXPECT_EQ(blocks[i], Fingerprint(model->bytes().subspan(i * kBlock, length)));
+    }
+  }
+}
+
+TEST(Model, WhatItsWriterKnewIsBelieved) {
+  ModelPool pool(ModelSchema::Create({{"values", {2}}}).value());
+  ModelDraft draft = pool.Draft();
+  draft.parameters()[0] = 1;
+  draft.parameters()[1] = -2.5f;
+  const ModelPtr model = std::move(draft).Seal({.fingerprint = 42, .magnitude = 7});
+  EXPECT_EQ(model->Fingerprint(), 42u);
+  EXPECT_EQ(model->Magnitude(), 7);
+  EXPECT_EQ(model->BlockFingerprints()[0], Fingerprint(model->bytes()));
 }
 
 }  // namespace

@@ -115,7 +115,11 @@ Result<void> CheckPayload(const FrameHeader& header, std::span<const std::byte> 
   if (payload.size() != header.length) {
     return Invalid(Text("a frame announces ", header.length, " bytes and holds ", payload.size()));
   }
-  if (const uint64_t checksum = Fingerprint(payload); checksum != header.checksum) {
+  return CheckSum(header, Fingerprint(payload));
+}
+
+Result<void> CheckSum(const FrameHeader& header, uint64_t checksum) {
+  if (checksum != header.checksum) {
     return Invalid(Text("a frame of ", header.length, " bytes at offset ", header.offset,
                         " has checksum ", Hex(checksum), ", its header says ", Hex(header.checksum),
                         ": it was damaged on its way"));

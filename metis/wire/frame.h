@@ -52,5 +52,7 @@ FrameHeader HeaderFor(FrameKind kind, std::span<const std::byte> payload, uint64
                       uint32_t decoded_length = 0);
 // Whether the payload is the one that the header describes; the error names both checksums.
 Result<void> CheckPayload(const FrameHeader& header, std::span<const std::byte> payload);
+// The same for a payload of the right length whose checksum is known.
+Result<void> CheckSum(const FrameHeader& header, uint64_t checksum);
 
 }  // namespace metis::wire

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-#include "metis/core/fingerprint.h"
+#include "metis/core/kernels.h"
 #include "metis/core/text.h"
 #include "metis/wire/half.h"
 
@@ -115,7 +115,17 @@ Chunk ModelSender::Next(std::vector<std::byte>& scratch) {
     payload = halves;
   }
   offset_ += size;
-  return {HeaderFor(FrameKind::kChunk, payload, at, static_cast<uint32_t>(size)), payload};
+  const auto decoded = static_cast<uint32_t>(size);
+  if (encoding_ == Encoding::kRaw && at % kChunkBytes == 0) {
+    static_assert(kChunkBytes == Model::kBlockBytes);
+    const FrameHeader header = {.kind = FrameKind::kChunk,
+                                .offset = at,
+                                .length = decoded,
+                                .decoded_length = decoded,
+                                .checksum = model_->BlockFingerprints()[at / kChunkBytes]};
+    return {header, payload};
+  }
+  return {HeaderFor(FrameKind::kChunk, payload, at, decoded), payload};
 }
 
 ModelReceiver::ModelReceiver(ModelPool& pool, Encoding encoding, uint64_t fingerprint)
@@ -155,6 +165,9 @@ Result<void> ModelReceiver::Add(const FrameHeader& header, std::span<const std::
   if (Result<void> decoded = Decode(payload, PlaceOf(header)); !decoded) {
     return decoded.error().In(Text("chunk at offset ", offset_));
   }
+  const std::span<const float> values = PlaceOf(header);
+  whole_.Add(std::as_bytes(values));
+  magnitude_ = std::max(magnitude_, BestKernels().magnitude(values.data(), values.size()));
   offset_ += header.decoded_length;
   return {};
 }
@@ -168,19 +181,37 @@ Result<void> ModelReceiver::AddPieces(const FrameHeader& header,
     return Invalid(Text("a chunk announces ", header.length, " bytes and holds ", length,
                         ", at most ", kMaxChunkBytes, " are taken"));
   }
-  // What lies beyond offset_ is nobody's yet: raw values are checked where they belong.
-  const bool in_place = encoding_ == Encoding::kRaw && length == header.decoded_length;
-  if (!in_place) joined_.resize(length);
-  const std::span<std::byte> to =
-      in_place ? std::as_writable_bytes(PlaceOf(header)) : std::span(joined_);
+  if (encoding_ == Encoding::kRaw && length == header.decoded_length) return Place(header, pieces);
+  joined_.resize(length);
+  auto end = joined_.begin();
+  for (const std::span<const std::byte> piece : pieces) end = std::ranges::copy(piece, end).out;
+  return Add(header, joined_);
+}
+
+// What lies beyond offset_ is nobody's yet. Everything that must be known of the values is found
+// out while they are in the cache.
+Result<void> ModelReceiver::Place(const FrameHeader& header,
+                                  std::span<const std::span<const std::byte>> pieces) {
+  constexpr size_t kHot = size_t{16} << 10;
+  const std::span<std::byte> to = std::as_writable_bytes(PlaceOf(header));
+  chunk_.Reset();
+  with_chunk_.Assign(whole_);
   size_t at = 0;
   for (const std::span<const std::byte> piece : pieces) {
-    std::ranges::copy(piece, to.begin() + static_cast<std::ptrdiff_t>(at));
-    at += piece.size();
+    for (size_t of = 0; of < piece.size(); of += kHot) {
+      const std::span<const std::byte> from = piece.subspan(of, std::min(kHot, piece.size() - of));
+      const std::span<std::byte> place = to.subspan(at, from.size());
+      std::memcpy(place.data(), from.data(), from.size());
+      chunk_.Add(place);
+      with_chunk_.Add(place);
+      at += from.size();
+    }
   }
-  if (!in_place) return Add(header, to);
-  if (Result<void> checked = CheckPayload(header, to); !checked) return checked;
-  offset_ += length;
+  if (Result<void> checked = CheckSum(header, chunk_.value()); !checked) return checked;
+  const std::span<const float> values = PlaceOf(header);
+  magnitude_ = std::max(magnitude_, BestKernels().magnitude(values.data(), values.size()));
+  whole_.Assign(with_chunk_);
+  offset_ += header.decoded_length;
   return {};
 }
 
@@ -210,12 +241,11 @@ Result<ModelPtr> ModelReceiver::Take() && {
   if (!complete()) {
     return Invalid(Text("the model is not whole: ", offset_, " of ", size_, " bytes are there"));
   }
-  ModelPtr model = std::move(draft_).Seal();
-  if (model->Fingerprint() != fingerprint_) {
-    return Invalid(Text("the model that arrived has fingerprint ", Hex(model->Fingerprint()),
-                        ", announced was ", Hex(fingerprint_)));
+  if (const uint64_t arrived = whole_.value(); arrived != fingerprint_) {
+    return Invalid(Text("the model that arrived has fingerprint ", Hex(arrived), ", announced was ",
+                        Hex(fingerprint_)));
   }
-  return model;
+  return std::move(draft_).Seal({.fingerprint = fingerprint_, .magnitude = magnitude_});
 }
 
 }  // namespace metis::wire

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "metis/core/fingerprint.h"
 #include "metis/core/model.h"
 #include "metis/core/result.h"
 #include "metis/wire/frame.h"
@@ -77,19 +78,25 @@ class ModelReceiver {
   Result<void> AddPieces(const FrameHeader& header,
                          std::span<const std::span<const std::byte>> pieces);
   // The whole model: an error if a part is missing or it is not the announced one. Its fingerprint
-  // is computed here. Ends the receiver.
+  // and magnitude are known by then, so this is O(1). Ends the receiver.
   Result<ModelPtr> Take() &&;
 
  private:
   Result<void> CheckPlace(const FrameHeader& header) const;
   std::span<float> PlaceOf(const FrameHeader& header);
   Result<void> Decode(std::span<const std::byte> payload, std::span<float> values);
+  // Raw values to their place, checked on the way.
+  Result<void> Place(const FrameHeader& header, std::span<const std::span<const std::byte>> pieces);
 
   ModelDraft draft_;
   Encoding encoding_;
   uint64_t fingerprint_;
   uint64_t size_;
   uint64_t offset_ = 0;
+  RunningFingerprint whole_;  // of what is there
+  float magnitude_ = 0;       // likewise
+  RunningFingerprint chunk_;  // of the one that is coming, and of all with it
+  RunningFingerprint with_chunk_;
   std::vector<std::byte> joined_;  // of pieces, where they must lie together
   std::unique_ptr<ZSTD_DCtx_s, transfer_internal::FreeZstd> decompressor_;  // null until needed
 };

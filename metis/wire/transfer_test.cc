@@ -58,6 +58,8 @@ void ExpectWhole(ModelReceiver receiver, const ModelPtr& model) {
   const Result<ModelPtr> taken = std::move(receiver).Take();
   ASSERT_TRUE(taken) << taken.error().message;
   EXPECT_TRUE(std::ranges::equal((*taken)->bytes(), model->bytes()));
+  EXPECT_EQ((*taken)->Fingerprint(), Fingerprint((*taken)->bytes()));
+  EXPECT_EQ((*taken)->Magnitude(), model->Magnitude());
 }
 
 // Each law holds for every encoding.
