@@ -149,31 +149,30 @@ int RunController(const ExchangeOptions& options) {
 
 namespace {
 
-// Trains nothing: what it received, with one value changed, so that no two models are equal.
+// Trains nothing: an update is an earlier one's buffer with one value changed, so that no two are
+// equal. Its own buffers: what a trainer's copy of its model costs is no part of an exchange.
 class Idle final : public learner::Trainer {
  public:
-  Idle(ModelPool& pool, uint32_t who) : pool_(pool), who_(who) {}
-  Result<void> Load(const ModelPtr& community) override {
-    community_ = community;
-    return {};
-  }
+  Idle(const SchemaPtr& schema, uint32_t who) : pool_(schema), who_(who) {}
+  Result<void> Load(const ModelPtr&) override { return {}; }
   Result<learner::EpochReport> TrainEpoch(learner::EpochKey, std::stop_token) override {
     return learner::EpochReport{.steps = 1, .examples = 100};
   }
   Result<ModelPtr> Snapshot() override {
+    const size_t before = pool_.allocated();
     ModelDraft draft = pool_.Draft();
-    std::copy(community_->parameters().begin(), community_->parameters().end(),
-              draft.parameters().begin());
-    draft.parameters()[who_] += 1;
+    const std::span<float> values = draft.parameters();
+    if (pool_.allocated() > before) std::ranges::fill(values, 0.5f);
+    values[who_] = static_cast<float>(++taken_);
     return std::move(draft).Seal();
   }
   uint64_t training_examples() const override { return 100; }
   uint64_t steps_per_epoch() const override { return 1; }
 
  private:
-  ModelPool& pool_;
+  ModelPool pool_;
   const uint32_t who_;
-  ModelPtr community_;
+  uint32_t taken_ = 0;
 };
 
 }  // namespace
@@ -207,7 +206,7 @@ int RunLearners(const ExchangeOptions& options, uint16_t port) {
                      .validation_counts = {},
                      .schema_hash = site.pool->schema()->hash()};
     drivers::LearnerTools tools;
-    tools.trainer = std::make_unique<Idle>(*site.pool, k);
+    tools.trainer = std::make_unique<Idle>(site.pool->schema(), k);
     site.host = std::make_unique<drivers::LearnerHost>(std::move(host), std::move(tools),
                                                        *site.client, [](const std::string&) {});
     site.client->Attach(*site.host, *site.pool, [](const Error& error) {

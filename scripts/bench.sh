@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures the kernels, the community model and local training against the limits of this machine:
+# Measures the kernels, the community model, local training and the exchange of models against the limits of this machine:
 # builds the benchmarks (preset release), runs them interleaved and prints ratios, each with its goal.
 # Times wander between machines and runs, ratios of one run much less. Takes ten minutes and 7 GB of
 # memory; wants an otherwise idle machine. A goal missed is reported as "over"; the exit status is 0
@@ -9,7 +9,8 @@
 #   scripts/bench.sh --json             the same for machines, on standard output
 #   scripts/bench.sh --repetitions 3    quicker, and less sure (default: 15)
 #   scripts/bench.sh --filter average   only benchmarks whose name matches; of training: mnist-cnn,
-#                                       cifar10-cnn, femnist-cnn, fp32, bf16; simulation
+#                                       cifar10-cnn, femnist-cnn, fp32, bf16; simulation;
+#                                       exchange
 #   scripts/bench.sh --help             this text
 #
 # The table reads like this: ratio to the limit, then the goal.
@@ -52,7 +53,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 {
   scripts/setup.sh
   cmake --preset release
-  cmake --build --preset release --target kernels_bench community_bench train_bench metis-simulate metis-data metis
+  cmake --build --preset release --target kernels_bench community_bench train_bench exchange_bench metis-simulate metis-data metis
 } >&2
 
 results=$(mktemp -d)
@@ -76,5 +77,11 @@ if [[ simulation =~ ${filter} ]]; then
   build/release/bin/metis data fetch fashion-mnist >&2
   echo "bench: running simulate_bench.py, 3 repetitions" >&2
   python3 bench/simulate_bench.py build/release >"${results}/simulate.json"
+fi
+if [[ ${filter} =~ exchange || "exchange plain" =~ ${filter} ]]; then
+  echo "bench: running exchange_bench, 3 repetitions" >&2
+  for repetition in 1 2 3; do
+    build/release/bench/exchange_bench --rounds 9 --filter "${filter}" >"${results}/exchange${repetition}.json"
+  done
 fi
 python3 scripts/bench_report.py "${report[@]}" "${results}"/*.json

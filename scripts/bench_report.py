@@ -7,7 +7,9 @@ other processes take is no part of it. Of all repetitions the fastest counts: a 
 caches and memory bus can only add to it.
 
 Trained networks are groups like "cifar10-cnn fp32": their limit is a bare libtorch loop, "python" the
-plain loop of Python's torch. "simulation" are whole federations (bench/simulate_bench.py).
+plain loop of Python's torch. "simulation" are whole federations (bench/simulate_bench.py), "exchange" are
+federations over loopback (bench/exchange_bench.cc): there two processes wait for each other, and time is
+that of the clock.
 
   scripts/bench_report.py kernels.json community.json
   scripts/bench_report.py --json kernels.json
@@ -33,6 +35,11 @@ GOALS = [
     (r"simulation threads$", r"2 threads", 1 / 1.8),
     (r"simulation 1000$", r"1000 learners", 1 / 0.8),
     (r"simulation memory$", r"1000 learners", 1),
+    (r"exchange plain$", r"\d+ learners", 2.5),
+    # The models of a round and of the one before it: 2 N.
+    (r"exchange memory$", r"\d+ learners", 1.6),
+    (r"exchange durable$", r"\d+ learners", 1.5),
+    (r"exchange tls$", r"\d+ learners", 1 / 0.85),
 ]
 
 

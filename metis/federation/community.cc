@@ -177,15 +177,17 @@ Result<void> Community::ReplaceAll(std::vector<Contribution> contributions) {
                         " contributions are more than max_learners = ", gate_.max_learners));
   }
   std::map<LearnerId, int64_t> shares;
+  std::map<LearnerId, ModelPtr> models;
   int64_t total = 0;
   for (const Contribution& each : contributions) {
     Result<int64_t> share = Quantise(each.contribution);
     if (!share) return share.error();
     if (Result<void> admitted = Admit(each.learner, each.model); !admitted) return admitted.error();
     METIS_CHECK(shares.emplace(each.learner, *share).second);
+    models.emplace(each.learner, each.model);
     total += *share;
   }
-  if (Result<void> put = PutAll(contributions); !put) return put.error();
+  if (Result<void> put = store_.PutAll(models); !put) return put.error();
   for (const auto& [learner, share] : shares_) {
     if (!shares.contains(learner)) store_.Erase(learner);
   }
@@ -200,32 +202,6 @@ Result<void> Community::ReplaceAll(std::vector<Contribution> contributions) {
     terms.push_back(Weighted(shares_.at(each.learner), each.model));
   }
   current_ = Average(terms);
-  return {};
-}
-
-Result<void> Community::PutAll(const std::vector<Contribution>& contributions) {
-  std::map<LearnerId, ModelPtr> old_models;  // of those that have one
-  for (const Contribution& each : contributions) {
-    if (!shares_.contains(each.learner)) continue;
-    Result<ModelPtr> model = store_.Get(each.learner);
-    if (!model) return model.error();
-    old_models[each.learner] = *std::move(model);
-  }
-  for (size_t i = 0; i < contributions.size(); ++i) {
-    Result<void> put = store_.Put(contributions[i].learner, contributions[i].model);
-    if (put) continue;
-    for (size_t done = 0; done < i; ++done) {
-      LearnerId learner = contributions[done].learner;
-      auto old_model = old_models.find(learner);
-      if (old_model == old_models.end()) {
-        store_.Erase(learner);
-      } else {
-        METIS_CHECK_MSG(store_.Put(learner, old_model->second).ok(),
-                        "a model could be neither replaced nor put back: the sums would be wrong");
-      }
-    }
-    return put;
-  }
   return {};
 }
 

@@ -86,8 +86,6 @@ class Community {
   Result<std::vector<ModelPtr>> StoredModels() const;
   std::vector<WeightedModel> Terms(const std::vector<ModelPtr>& models) const;
   ModelPtr Average(const std::vector<WeightedModel>& terms) const;  // checked: P is not 0
-  // All into the store, or none.
-  Result<void> PutAll(const std::vector<Contribution>& contributions);
   // W from the stored models, unless it is already kept. O(M N).
   Result<void> EnsureSums();
   void Exchange(WeightedModel incoming, WeightedModel outgoing);

@@ -16,6 +16,9 @@ class ModelStore {
 
   // Replaces the learner's model. On an error the old one is still there.
   virtual Result<void> Put(LearnerId learner, ModelPtr model) = 0;
+  // All of them, or on an error none. A store whose Put() may fail reads the old ones first, to put
+  // them back; one whose Put() cannot fail says so by its own PutAll(), and reads none.
+  virtual Result<void> PutAll(const std::map<LearnerId, ModelPtr>& models);
   virtual Result<ModelPtr> Get(LearnerId learner) const = 0;
   virtual void Erase(LearnerId learner) = 0;
 };
@@ -23,6 +26,7 @@ class ModelStore {
 class MemoryModelStore final : public ModelStore {
  public:
   Result<void> Put(LearnerId learner, ModelPtr model) override;
+  Result<void> PutAll(const std::map<LearnerId, ModelPtr>& models) override;
   Result<ModelPtr> Get(LearnerId learner) const override;
   void Erase(LearnerId learner) override;
 

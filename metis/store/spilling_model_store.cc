@@ -18,6 +18,13 @@ Result<void> SpillingModelStore::Put(LearnerId learner, ModelPtr model) {
   return {};
 }
 
+Result<void> SpillingModelStore::PutAll(const std::map<LearnerId, ModelPtr>& models) {
+  for (const auto& [learner, model] : models) {
+    if (Result<void> put = Put(learner, model); !put) return put;
+  }
+  return {};
+}
+
 // Oldest first. What the disk refuses stays in memory, beyond the budget: the results must not
 // depend on how full a disk is.
 void SpillingModelStore::Spill() {

@@ -19,7 +19,8 @@ class SpillingModelStore final : public federation::ModelStore {
   // The blobs outlive it. A budget of 0 keeps no model in memory.
   SpillingModelStore(BlobStore& blobs, uint64_t budget_bytes);
 
-  Result<void> Put(LearnerId learner, ModelPtr model) override;
+  Result<void> Put(LearnerId learner, ModelPtr model) override;  // never fails
+  Result<void> PutAll(const std::map<LearnerId, ModelPtr>& models) override;
   Result<ModelPtr> Get(LearnerId learner) const override;
   void Erase(LearnerId learner) override;
 

@@ -38,6 +38,22 @@ TEST_F(SpillingModelStoreTest, TheOnesPutLongestAgoGoToTheDisk) {
   EXPECT_EQ(store.Get(LearnerId(3)).error().code, ErrorCode::kNotFound);
 }
 
+// A round replaces all models: those of the round before must not come back into memory for it.
+TEST_F(SpillingModelStoreTest, ReplacingAllReadsNoneOfTheOldOnes) {
+  SpillingModelStore store(*blobs_, 0);
+  Community community(models_.From(0), Gate(), models_.pool(), store);
+  ASSERT_TRUE(community.ReplaceAll(
+      {{LearnerId(0), 0.25, models_.From(1)}, {LearnerId(1), 1, models_.From(2)}}));
+  for (const auto& [path, bytes] : AllFiles(home_.path())) {
+    if (bytes.size() == one_) PutBytes(path, std::string(one_, 'x'));
+  }
+  ASSERT_FALSE(store.Get(LearnerId(0)).ok());
+  ASSERT_TRUE(community.ReplaceAll(
+      {{LearnerId(0), 0.5, models_.From(5)}, {LearnerId(2), 1, models_.From(6)}}));
+  EXPECT_EQ(Values(store.Get(LearnerId(0)).value()), Values(models_.From(5)));
+  EXPECT_EQ(store.Get(LearnerId(1)).error().code, ErrorCode::kNotFound);
+}
+
 TEST_F(SpillingModelStoreTest, WhatTheDiskRefusesStaysInMemory) {
   SpillingModelStore store(*blobs_, 0);
   {
