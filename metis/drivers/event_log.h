@@ -1,5 +1,6 @@
 // Where events become durable: a log of (time, event) since the latest snapshot. In memory for
-// simulation, on disk for production, nowhere where a restart is to begin anew. One DurableController owns a log; not thread-safe.
+// simulation, on disk for production, nowhere where a restart is to begin anew. One
+// DurableController owns a log; not thread-safe.
 #pragma once
 
 #include <cstdint>

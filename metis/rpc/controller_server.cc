@@ -24,8 +24,9 @@ namespace {
 constexpr int kMaxMessageBytes = 20 << 20;
 constexpr int kMaxMetadataBytes = 16 << 10;
 constexpr int kMaxStreams = 32;  // of one connection: a conversation, and transfers
-// Windows that keep a fast network busy: a few chunks each, which is 80 MB/s at 100 ms. Not measured
-// by gRPC's probes: those let ten streams over loopback fill memory with chunks nobody has read.
+// Windows that keep a fast network busy: a few chunks each, which is 80 MB/s at 100 ms. Not
+// measured by gRPC's probes: those let ten streams over loopback fill memory with chunks nobody has
+// read.
 constexpr int kWindowBytes = 8 << 20;
 constexpr int kHttpFrameBytes = (4 << 20) + 64;
 constexpr int kWriteBufferBytes = 4 << 20;
