@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Measures the kernels, the community model, local training and the exchange of models against the limits of this machine:
+# Measures the kernels, the community model, local training and the exchange of models against the
+# limits of this machine:
 # builds the benchmarks (preset release), runs them interleaved and prints ratios, each with its goal.
 # Times wander between machines and runs, ratios of one run much less. Takes ten minutes and 7 GB of
 # memory; wants an otherwise idle machine. A goal missed is reported as "over"; the exit status is 0
