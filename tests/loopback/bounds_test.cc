@@ -86,9 +86,8 @@ TEST(Bounds, ADownloadThatIsNotReadIsDroppedAndCanGoOn) {
   Transfer again(channel, "Download");
   open.set_offset(chunks * wire::kChunkBytes);
   ASSERT_TRUE(again.Open(open));
-  std::optional<ReceivedFrame> frame = again.Read();
-  ASSERT_TRUE(frame.has_value());
-  EXPECT_EQ(frame->header.offset, open.offset());
+  const std::optional<ReceivedFrame> frame = again.Read();
+  EXPECT_EQ(frame ? std::optional(frame->header.offset) : std::nullopt, open.offset());
 }
 
 TEST(Bounds, AnUploadWithoutProgressIsDroppedAndCanGoOn) {

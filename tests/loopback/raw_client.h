@@ -48,7 +48,11 @@ class Served {
     std::function<Result<void>(const ModelPtr&)> keep;
   };
 
-  Served() : Served(Options{}) {}
+  static const Options& Defaults() {
+    static const Options defaults;
+    return defaults;
+  }
+  Served() : Served(Defaults()) {}
   explicit Served(Options options) : models(options.parameters) {
     federation::Settings settings = federation::SettingsFor(options.policy, 3);
     settings.membership.start_with = 1;
