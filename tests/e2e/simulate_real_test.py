@@ -96,6 +96,13 @@ class SimulateRealTest(LearningTest):
         self.assertIn("metis simulate cut/config.toml --out cut --force",
                       self.refusal("simulate", "--resume", "cut"))
 
+    def test_work_of_a_replaced_run_does_not_stay_behind(self):
+        self.done("simulate", *SMALL, "--policy", "sync-fedavg", "--out", "run")
+        (self.home / "run/work.bin").write_bytes(b"work of the run that is replaced")
+        self.done("simulate", *SMALL, "--policy", "sync-fedavg", "--no-journal", "--force", "--out",
+                  "run")
+        self.assertFalse((self.home / "run/work.bin").exists())
+
     def test_slow_machines_are_as_slow_as_asked(self):
         self.done("simulate", *SMALL, "--policy", "sync-fedavg", "--slow", "1", "--slowdown", "30",
                   "--out", "run")
