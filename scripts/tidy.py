@@ -34,7 +34,8 @@ LAYERS = {
     "rpc": ("core federation store learner drivers wire", "posix proto/metis/ google/protobuf grpc openssl/"),
     # Of learner, sim, store, wire and rpc: settings.h.
     "config": ("core federation data learner sim store wire rpc", "toml++/"),
-    "dashboard": ("core federation report", "posix httplib.h prometheus/"),
+    "operations": ("core federation drivers report", "posix nlohmann/json.hpp"),
+    "dashboard": ("core federation report operations", "posix nlohmann/json.hpp httplib.h prometheus/"),
 }
 
 # Everything else that the project uses. A header of none of these is refused until it stands here.

@@ -70,8 +70,8 @@ class ControllerServer final : public drivers::ControllerTransport {
   void Send(LearnerId to, const federation::Action& message) override;
   void Refused(LearnerId who, const std::string& reason, const std::string& message) override;
   Traffic traffic() const;
-  // Participants that were connected when a Dismiss was sent to them: who is away does not know
-  // yet that it is over.
+  // Participants to which a Dismiss was sent, and whose conversation did not break since: who is
+  // away does not know yet that it is over.
   std::set<LearnerId> dismissed() const;
   // Ends all streams; messages already handed over are sent for at most `grace`.
   void Shutdown(Duration grace);

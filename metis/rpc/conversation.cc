@@ -41,11 +41,15 @@ std::shared_ptr<Conversation> Conversation::Self() {
 void Conversation::Ended() {
   --core_->conversations;
   ParticipantPtr participant;
+  bool broke = false;
   {
     std::scoped_lock lock(mutex_);
     participant = participant_;
+    broke = cancelled_;
   }
-  if (participant) participant->Disconnect(this);
+  if (!participant) return;
+  participant->Disconnect(this);
+  if (broke) core_->MayNotHaveHeard(participant->id);
 }
 
 // --- Reading
@@ -175,23 +179,20 @@ void Conversation::Handled() {
 
 // --- Writing
 
-void Conversation::Send(v1::ToParticipant message) {
-  bool full = false;
+bool Conversation::Send(v1::ToParticipant message) {
   {
     std::scoped_lock lock(mutex_);
-    if (finished_ || end_ || dropped_) return;
+    if (finished_ || end_ || dropped_) return false;
     if (queue_.size() < kMostQueued) {
       queue_.push_back(std::move(message));
       if (queue_.size() == 1) WriteLocked();
-    } else {
-      full = true;
-      dropped_ = true;
-      DropLocked();
+      return true;
     }
+    dropped_ = true;
+    DropLocked();
   }
-  if (full) {
-    Audit("slow", Text("does not read: ", kMostQueued, " messages wait for it"));
-  }
+  Audit("slow", Text("does not read: ", kMostQueued, " messages wait for it"));
+  return false;
 }
 
 void Conversation::WriteLocked() {

@@ -21,7 +21,7 @@ class Conversation final : public Stream<v1::FromParticipant, v1::ToParticipant>
 
   Conversation(CorePtr core, grpc::CallbackServerContext* context);
 
-  void Send(v1::ToParticipant message) override;
+  bool Send(v1::ToParticipant message) override;
   void Hang(const std::string& why) override;
   const std::string& peer() const override { return peer_; }
   void Sweep(Clock::time_point now) override;

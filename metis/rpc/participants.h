@@ -32,7 +32,8 @@ inline constexpr uint32_t kMostDownloads = 4;  // at a time, of one participant
 class Line {
  public:
   virtual ~Line() = default;
-  virtual void Send(v1::ToParticipant message) = 0;
+  // False: it is ending, nothing more is said.
+  virtual bool Send(v1::ToParticipant message) = 0;
   // Everything sent is said, then the stream ends.
   virtual void Hang(const std::string& why) = 0;
   virtual const std::string& peer() const = 0;  // address

@@ -71,10 +71,16 @@ void ServerCore::Deliver(LearnerId to, const federation::Action& message) {
   }
   Result<v1::ToParticipant> encoded = wire::EncodeAction(message, fingerprint);
   if (!encoded) return Say(encoded.error().message);  // no message to a participant
-  line->Send(std::move(*encoded));
-  if (!std::holds_alternative<federation::Dismiss>(message)) return;
+  if (std::holds_alternative<federation::Dismiss>(message)) {
+    std::scoped_lock lock(dismissed_mutex_);
+    dismissed_.insert(to);  // before a conversation that is just being dropped takes it back
+  }
+  if (!line->Send(std::move(*encoded))) MayNotHaveHeard(to);
+}
+
+void ServerCore::MayNotHaveHeard(LearnerId who) {
   std::scoped_lock lock(dismissed_mutex_);
-  dismissed_.insert(to);
+  dismissed_.erase(who);
 }
 
 std::set<LearnerId> ServerCore::Dismissed() const {

@@ -54,8 +54,10 @@ class ServerCore {
 
   // On the sender's thread.
   void Deliver(LearnerId to, const federation::Action& message);
-  // Who was connected when it was told that it is over.
+  // Who was told that it is over, and whose conversation did not break since.
   std::set<LearnerId> Dismissed() const;
+  // What was last said to it was lost with its conversation.
+  void MayNotHaveHeard(LearnerId who);
 
   // A refusal, for the audit and nowhere else. Never under a lock.
   void Refuse(const std::string& peer, const std::string& name, const std::string& reason,

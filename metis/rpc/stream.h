@@ -83,11 +83,13 @@ class Stream : public grpc::ServerBidiReactor<In, Out>,
 
   std::mutex mutex_;
   bool finished_ = false;
-  std::string name_;  // of the peer, once it is known
+  bool cancelled_ = false;  // by either side, or with its connection
+  std::string name_;        // of the peer, once it is known
 
  private:
   void OnCancel() final {
     std::scoped_lock lock(mutex_);
+    cancelled_ = true;
     FinishLocked(grpc::Status::CANCELLED);
   }
   void OnDone() final {

@@ -165,16 +165,24 @@ class SuspendedTest(CrashTest):
         self.assertEqual(len(set(record.lost)), 1, "others were lost, too")
 
 
-    def test_who_was_away_at_the_end_still_hears_of_it(self):
-        self.begin({"membership.silence": "60s", "federation.policy": "async-fedavg"},
-                   options=("--slowdown", "200"))
+    def away_at_the_end(self, heartbeat):
+        """Suspends a learner shortly before the end: it is missed before or after it, as the
+        heartbeat says."""
+        self.begin({"membership.silence": "60s", "membership.heartbeat": heartbeat,
+                    "federation.policy": "async-fedavg", "stop.requests": 60},
+                   options=("--slowdown", "100"))
         self.await_version(5)
         self.stop("site-3")
-        self.wait_until(lambda: "nothing came for" in (self.run_path / "audit.jsonl").read_text())
-        self.wait_until(lambda: "to come back and hear of the end" in
-                        self.lives["controller"][0].said())
+        said = self.lives["controller"][0].said
+        self.wait_until(lambda: "to come back and hear of the end" in said(), seconds=120)
         self.signal("site-3", signal.SIGCONT)
         self.expect_finished()
+
+    def test_who_was_away_before_the_end_still_hears_of_it(self):
+        self.away_at_the_end("50ms")
+
+    def test_who_was_away_as_it_was_told_of_the_end_hears_of_it_later(self):
+        self.away_at_the_end("2s")
 
 
 class FullDiskTest(CrashTest):

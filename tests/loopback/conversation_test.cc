@@ -172,6 +172,17 @@ TEST(Conversation, WhoIsAwayAtTheEndIsDismissedOnceItComesBack) {
   EXPECT_TRUE(WaitFor([&] { return served.server->dismissed().size() == 2; }));
 }
 
+TEST(Conversation, WhoseConversationBreaksAfterItsDismissalMayNotHaveHeardOfIt) {
+  Served::Options options;
+  options.heartbeat = Duration::Milliseconds(500);
+  Served served(options);
+  Talk silent(Dial(served.address()), "north");
+  ASSERT_TRUE(silent.Join(*served.models.schema()));
+  served.host->Command({federation::OperatorCommand::Kind::kStop, {}});
+  ASSERT_TRUE(silent.Next(v1::ToParticipant::kDismissed).has_dismissed());
+  EXPECT_TRUE(WaitFor([&] { return served.server->dismissed().empty(); }));
+}
+
 TEST(Conversation, MessagesHandedOverBeforeTheEndAreSaid) {
   Served served;
   Talk talk(Dial(served.address()), "north");
