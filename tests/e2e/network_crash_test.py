@@ -168,7 +168,7 @@ class SuspendedTest(CrashTest):
     def away_at_the_end(self, heartbeat):
         """Suspends a learner shortly before the end: it is missed before or after it, as the
         heartbeat says."""
-        self.begin({"membership.silence": "60s", "membership.heartbeat": heartbeat,
+        self.begin({"membership.silence": "20s", "membership.heartbeat": heartbeat,
                     "federation.policy": "async-fedavg", "stop.requests": 60},
                    options=("--slowdown", "100"))
         self.await_version(5)
@@ -182,7 +182,7 @@ class SuspendedTest(CrashTest):
         self.away_at_the_end("50ms")
 
     def test_who_was_away_as_it_was_told_of_the_end_hears_of_it_later(self):
-        self.away_at_the_end("2s")
+        self.away_at_the_end("1s")
 
 
 class FullDiskTest(CrashTest):
