@@ -27,7 +27,7 @@ namespace {
 // How far ahead a pass asks for memory: the CPU's own prefetcher stops at every page and is slow to
 // follow several models at once (averaging takes 1.2 times the time without). Past a model's end is
 // harmless.
-constexpr size_t kFloatsAhead = 256;
+inline constexpr size_t kFloatsAhead = 256;
 
 // One element at a time: the tails of every instruction set, and everything on CPUs without vectors
 // here.

@@ -76,7 +76,8 @@ std::vector<double> Means(std::span<const Value> values, const Shape& shape, dou
       for (size_t end = at + plane; at < end; ++at) sum += values[at];
     }
   }
-  const double count = static_cast<double>(values.size() / shape.channels);
+  const size_t pixels = values.size() / shape.channels;
+  const auto count = static_cast<double>(pixels);
   std::vector<double> means;
   for (Sum sum : sums) means.push_back(static_cast<double>(sum) / count / scale);
   return means;

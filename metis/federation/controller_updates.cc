@@ -224,7 +224,8 @@ void Controller::CommitAll(Out& out) {
     std::vector<Protocol::Failed> failed;
     std::optional<Commit> commit = protocol_->TryCommit(
         version_.Next(), weighting_->LargestContribution(membership_), membership_, failed);
-    if (commit) Record(*std::move(commit), out);
+    const bool committed = commit.has_value();
+    if (committed) Record(*std::move(commit), out);
     for (const Protocol::Failed& each : failed) {
       Member* member = membership_.Find(each.id.learner, each.id.incarnation);
       RejectUpdate rejection{each.id, RejectReason::kStorage, each.error.message};
@@ -235,7 +236,7 @@ void Controller::CommitAll(Out& out) {
         out.push_back(std::move(rejection));
       }
     }
-    if (!commit && pending_.size() == waiting) return;
+    if (!committed && pending_.size() == waiting) return;
   }
 }
 

@@ -14,6 +14,8 @@ constexpr size_t kAtOnce = 2;
 constexpr size_t kMostWanted = 64;  // the controller holds no more for one participant
 constexpr size_t kMostOrphans = 2;  // each may be as large as a model
 constexpr uint32_t kMostSpoiled = 3;
+// An offer is repeated by a controller, or over a connection, that does not know that it arrived.
+constexpr Duration kKept = Duration::Seconds(10);
 
 bool IsCommunity(const v1::ToParticipant& message) { return message.has_community(); }
 
@@ -63,6 +65,7 @@ void ClientDownloads::Want(v1::ToParticipant message) {
   METIS_CHECK(fingerprint.has_value());
   if (pool_ == nullptr) return;  // nobody listens yet
   Forget(message, *fingerprint);
+  if (arrived_ && arrived_->Fingerprint() == *fingerprint) return Deliver(message, arrived_);
   for (Wanted& wanted : wanted_) {
     if (wanted.fingerprint != *fingerprint) continue;
     wanted.messages.push_back(std::move(message));
@@ -103,6 +106,7 @@ void ClientDownloads::Connected(const Connection& connection) {
     for (Wanted& wanted : wanted_) wanted.partial.reset();
   }
   connection_ = connection;
+  arrived_at_ = context_.streams.loop().now();  // it may be offered again now
   for (Wanted& wanted : wanted_) wanted.due = Instant();
   Pump();
 }
@@ -118,9 +122,11 @@ void ClientDownloads::Close() {
   Disconnected();
   wanted_.clear();
   orphans_.clear();
+  arrived_.reset();
 }
 
 void ClientDownloads::Tick(Instant now) {
+  if (now - arrived_at_ > kKept) arrived_.reset();
   if (!connection_) return;
   for (Wanted& wanted : wanted_) {
     if (wanted.stream && now - wanted.progress > context_.stalled) {
@@ -221,15 +227,19 @@ void ClientDownloads::Complete(Wanted& wanted) {
   std::exchange(wanted.stream, nullptr)->Release();
   const std::vector<v1::ToParticipant> messages = std::move(wanted.messages);
   Remove(wanted);
-  for (const v1::ToParticipant& message : messages) {
-    Result<federation::Action> action = wire::DecodeAction(message, learner_, incarnation_, *model);
-    if (action) {
-      context_.deliver(*std::move(action));
-    } else {
-      context_.say(Text("a message of the controller can't be used: ", action.error().message));
-    }
-  }
+  arrived_ = *model;
+  arrived_at_ = context_.streams.loop().now();
+  for (const v1::ToParticipant& message : messages) Deliver(message, *model);
   Pump();
+}
+
+void ClientDownloads::Deliver(const v1::ToParticipant& message, const ModelPtr& model) {
+  Result<federation::Action> action = wire::DecodeAction(message, learner_, incarnation_, model);
+  if (action) {
+    context_.deliver(*std::move(action));
+  } else {
+    context_.say(Text("a message of the controller can't be used: ", action.error().message));
+  }
 }
 
 void ClientDownloads::TryAgain(Wanted& wanted, const std::string& why) {

@@ -59,6 +59,7 @@ class ClientDownloads {
   void Received(Wanted& wanted, grpc::ByteBuffer& buffer);
   void Ended(Wanted& wanted, const v1::TransferEnd& end);
   void Complete(Wanted& wanted);
+  void Deliver(const v1::ToParticipant& message, const ModelPtr& model);
   void TryAgain(Wanted& wanted, const std::string& why);
   void Remove(Wanted& wanted);
   Place Find(const Wanted& wanted);
@@ -72,6 +73,9 @@ class ClientDownloads {
   std::list<Wanted> wanted_;                        // in the order of their messages
   // Parts of models that the controller did not know any more: it may offer them again.
   std::list<wire::ModelReceiver> orphans_;
+  // The latest that arrived, kept for a while: a controller that has not heard so offers it again.
+  ModelPtr arrived_;
+  Instant arrived_at_;
 };
 
 }  // namespace metis::rpc

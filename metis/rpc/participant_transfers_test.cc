@@ -124,6 +124,18 @@ TEST_F(ParticipantTransfersTest, ADownloadThatIsCutGoesOnWhereItStopped) {
   }
 }
 
+TEST_F(ParticipantTransfersTest, AModelThatIsOfferedAgainIsDeliveredWithoutADownload) {
+  Connect();
+  const SendCommunity offered = Community(1, 6);
+  controller_.Offer(offered);
+  inbox_.Nth<SendCommunity>(1);
+  controller_.Offer(offered);
+  EXPECT_EQ(inbox_.Nth<SendCommunity>(2).model->Fingerprint(), offered.model->Fingerprint());
+  controller_.Offer(Community(2, 7));
+  inbox_.Nth<SendCommunity>(3);
+  EXPECT_EQ(controller_.downloads.size(), 2u);
+}
+
 TEST_F(ParticipantTransfersTest, APartOfAModelSurvivesAControllerThatForgotItsOffer) {
   Connect();
   controller_.Change([&] { controller_.cut_after = wire::kChunkBytes; });

@@ -108,6 +108,17 @@ void Participant::Park(const Receiving* upload, PartialUpload partial) {
   parked_at_ = Clock::now();
 }
 
+void Participant::Arrived(const UploadKey& key, const ModelPtr& model) {
+  std::scoped_lock lock(mutex_);
+  arrived_key_ = key;
+  arrived_ = model;
+}
+
+ModelPtr Participant::FindArrived(const UploadKey& key) const {
+  std::scoped_lock lock(mutex_);
+  return arrived_key_ == key ? arrived_.lock() : nullptr;
+}
+
 std::optional<Clock::time_point> Participant::parked() const {
   std::scoped_lock lock(mutex_);
   if (!parked_) return std::nullopt;

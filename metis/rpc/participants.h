@@ -97,6 +97,10 @@ class Participant {
                                      const UploadKey& key);
   // Keeps what an upload has, unless another has begun.
   void Park(const Receiving* upload, PartialUpload partial);
+  // A model that arrived whole, for as long as somebody else holds it: its sender may not have
+  // heard of it, and offers it again.
+  void Arrived(const UploadKey& key, const ModelPtr& model);
+  ModelPtr FindArrived(const UploadKey& key) const;
   // When what is parked was parked, if something is.
   std::optional<Clock::time_point> parked() const;
   void DropParked();
@@ -123,6 +127,8 @@ class Participant {
   const Receiving* current_ = nullptr;  // upload_'s, also once it is gone
   std::optional<PartialUpload> parked_;
   Clock::time_point parked_at_;
+  UploadKey arrived_key_;
+  std::weak_ptr<const Model> arrived_;  // the latest
 };
 
 using ParticipantPtr = std::shared_ptr<Participant>;

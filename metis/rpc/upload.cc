@@ -131,8 +131,12 @@ void Upload::Open(const ReceivedFrame& frame) {
     return Conclude(RefusedForGood(federation::RejectReason::kSchema, words));
   }
 
-  const UploadKey key{update_.id.sequence, open.fingerprint()};
+  BeginReceiving({update_.id.sequence, open.fingerprint()});
+}
+
+void Upload::BeginReceiving(const UploadKey& key) {
   std::optional<PartialUpload> earlier = participant_->Claim(Self(), key);
+  const ModelPtr known = earlier ? nullptr : participant_->FindArrived(key);
   {
     std::scoped_lock lock(mutex_);
     if (finished_ || state_ == State::kOver) return;
@@ -141,9 +145,12 @@ void Upload::Open(const ReceivedFrame& frame) {
       partial_ = std::move(*earlier);
       return ResumeLocked();
     }
-    state_ = State::kWaiting;
+    state_ = known ? State::kStoring : State::kWaiting;
   }
-  core_->budget->Acquire(schema.bytes(),
+  if (known) {
+    return BeginStoring([known](Upload& upload) { upload.Store(known); });
+  }
+  core_->budget->Acquire(core_->pool.schema()->bytes(),
                          [weak = std::weak_ptr(Self())](ReceiveBudget::Lease lease) {
                            if (auto self = weak.lock()) self->Granted(std::move(lease));
                          });
@@ -171,9 +178,11 @@ void Upload::ResumeLocked() {
 void Upload::Receive(const ReceivedFrame& frame) {
   Result<void> added;
   std::unique_ptr<wire::ModelReceiver> whole;
+  UploadKey key;
   {
     std::scoped_lock lock(mutex_);
     if (finished_ || state_ != State::kReceiving) return;
+    key = partial_.key;
     if (!partial_.receiver->complete()) {
       added = partial_.receiver->AddPieces(frame.header, frame.pieces);
     }
@@ -191,15 +200,19 @@ void Upload::Receive(const ReceivedFrame& frame) {
     Audit("checksum", added.error().message);
     return Conclude(TryAgain(added.error().message));
   }
+  auto shared = std::make_shared<std::unique_ptr<wire::ModelReceiver>>(std::move(whole));
+  BeginStoring([key, shared](Upload& upload) { upload.Check(key, std::move(*shared)); });
+}
+
+void Upload::BeginStoring(std::function<void(Upload&)> work) {
   if (!participant_->BeginStoring()) {
     return Conclude(TryAgain("an update of yours is still being taken in"));
   }
-  auto shared = std::make_shared<std::unique_ptr<wire::ModelReceiver>>(std::move(whole));
-  core_->workers.Post([self = Self(), shared] { self->Check(std::move(*shared)); });
+  core_->workers.Post([self = Self(), work = std::move(work)] { work(*self); });
 }
 
 // On a worker: checking costs O(M), and keeping waits for the disk.
-void Upload::Check(std::unique_ptr<wire::ModelReceiver> receiver) {
+void Upload::Check(const UploadKey& key, std::unique_ptr<wire::ModelReceiver> receiver) {
   Result<ModelPtr> model = std::move(*receiver).Take();
   if (!model) {
     participant_->EndStoring();
@@ -207,6 +220,7 @@ void Upload::Check(std::unique_ptr<wire::ModelReceiver> receiver) {
     return Conclude(RefusedForGood(federation::RejectReason::kGate, model.error().message));
   }
   (*model)->Magnitude();
+  participant_->Arrived(key, *model);
   Store(*model);
 }
 

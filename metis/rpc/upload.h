@@ -2,6 +2,7 @@
 // when it is cut off is parked with the participant, and the next Upload of the same goes on there.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,10 +38,13 @@ class Upload final : public Stream<grpc::ByteBuffer, grpc::ByteBuffer>, public R
 
   std::string WhereCutOff();
   void Open(const ReceivedFrame& frame);
+  void BeginReceiving(const UploadKey& key);
   void Granted(ReceiveBudget::Lease lease);
   void ResumeLocked();
   void Receive(const ReceivedFrame& frame);
-  void Check(std::unique_ptr<wire::ModelReceiver> receiver);
+  // `work` is done by a worker, unless an update of the same participant is being stored.
+  void BeginStoring(std::function<void(Upload&)> work);
+  void Check(const UploadKey& key, std::unique_ptr<wire::ModelReceiver> receiver);
   void Store(const ModelPtr& model);
   // The last words.
   void Conclude(const v1::TransferEnd& end);

@@ -98,9 +98,7 @@ class CutTest(CrashTest):
     settings = {**CrashTest.settings, "federation.policy": "async-fedavg", "builtin.classes": 20,
                 "builtin.features": 200_000, "builtin.training_examples": 40,
                 "builtin.test_examples": 20, "training.batch_size": 40, "test.every_commits": 1000,
-                "stop.requests": 2 * CUTS, "storage.snapshot_every": 10,
-                # Longer than a transfer: who asks again meanwhile may be sent the same model twice.
-                "membership.retry": "20s"}
+                "stop.requests": 2 * CUTS, "storage.snapshot_every": 10}
 
     def cut_repeatedly(self, direction):
         proxies = []

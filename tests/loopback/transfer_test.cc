@@ -70,6 +70,18 @@ TEST_F(Upload, CutOffAnywhereGoesOnWhereItStopped) {
   EXPECT_TRUE(WaitFor([&] { return Requests() == 1; }));
 }
 
+TEST_F(Upload, OfWhatTheControllerHasAlreadyNeedsNoByteAndIsAnsweredAgain) {
+  const ModelPtr model = served_.Make(1);
+  const v1::OpenUpload open = OpeningOf(talk_, model);
+  ASSERT_TRUE(UploadWhole(channel_, open, model).end.ok());
+  talk_.Next(v1::ToParticipant::kAcknowledged);
+  const Uploaded again = UploadWhole(channel_, open, model);
+  EXPECT_TRUE(again.end.ok()) << again.end.message();
+  EXPECT_EQ(again.offset, model->bytes().size());
+  EXPECT_TRUE(talk_.Next(v1::ToParticipant::kAcknowledged).has_acknowledged());
+  EXPECT_EQ(Requests(), 1u) << "it is one update";
+}
+
 TEST_F(Upload, ASecondOneTakesOverFromTheFirstThatHangs) {
   const ModelPtr model = served_.Make(1);
   const v1::OpenUpload open = OpeningOf(talk_, model);
