@@ -7,6 +7,7 @@
 // round it reaches (its learner was left to finish).
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "metis/core/check.h"
 #include "metis/core/planted.h"
@@ -97,7 +98,7 @@ class SyncProtocol final : public Protocol {
       // A raised scale may have changed the last bits: then that is a version of its own.
       return community_.Current() == current ? std::nullopt : std::optional(Commit());
     }
-    std::map<LearnerId, State> before = std::move(participants_);
+    const std::map<LearnerId, State> before = std::exchange(participants_, {});
     StartRound(next, membership);
     for (const auto& [learner, state] : participants_) {
       auto previous = before.find(learner);

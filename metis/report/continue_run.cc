@@ -4,6 +4,7 @@
 #include <fstream>
 #include <vector>
 
+#include "metis/core/check.h"
 #include "metis/core/text.h"
 #include "metis/report/light_reader.h"
 #include "metis/report/run_directory.h"
@@ -58,6 +59,7 @@ Result<uint64_t> ModelsKept(const fs::path& path, const Model& initial, Record r
   const uintmax_t found = fs::file_size(path, absent);
   const uint64_t size = absent ? 0 : found;
   const uint64_t one = initial.bytes().size();
+  METIS_CHECK(one > 0);
   if (size < one && kept.events == 0) return uint64_t{0};
   const uint64_t wanted = record == Record::kLight ? 1 : 1 + updates;
   if (size / one < wanted) {
