@@ -66,10 +66,10 @@ TEST_F(CatalogueFiles, AFileOfAnotherKindIsRefusedWithTheKnownOnes) {
 TEST_F(CatalogueFiles, AKnownSetMustHaveItsOfficialSize) {
   const KnownSet& mnist = *FindKnown("mnist");
   WriteIdx("train-");
-  EXPECT_FALSE(IsComplete(mnist, directory_.string()));
+  EXPECT_FALSE(IsComplete(mnist, directory().string()));
   WriteIdx("t10k-");
-  EXPECT_TRUE(IsComplete(mnist, directory_.string()));
-  Result<Dataset> set = LoadKnown(mnist, directory_.string(), Part::kTest);
+  EXPECT_TRUE(IsComplete(mnist, directory().string()));
+  Result<Dataset> set = LoadKnown(mnist, directory().string(), Part::kTest);
   ASSERT_FALSE(set);
   EXPECT_THAT(set.error().message, HasSubstr("mnist test has 10000 examples, these files have 3"));
 }

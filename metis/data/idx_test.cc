@@ -96,7 +96,7 @@ TEST_F(IdxFiles, ErrorsNameFileAndOffset) {
   Result<Dataset> absent = ReadIdx(Path("nothing"), Path("nothing"));
   ASSERT_FALSE(absent);
   EXPECT_EQ(absent.error().code, ErrorCode::kNotFound);
-  EXPECT_FALSE(ReadIdx(directory_.string(), directory_.string()));
+  EXPECT_FALSE(ReadIdx(directory().string(), directory().string()));
 }
 
 TEST_F(IdxFiles, EveryTruncationIsRefused) {

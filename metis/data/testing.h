@@ -3,7 +3,6 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -17,6 +16,7 @@
 
 #include "metis/core/random.h"
 #include "metis/core/result.h"
+#include "metis/core/testing.h"
 #include "metis/core/text.h"
 #include "metis/data/dataset.h"
 #include "metis/data/partition.h"
@@ -25,22 +25,9 @@ namespace metis::data {
 
 using Bytes = std::vector<uint8_t>;
 
-// A fresh directory for each test, removed at its end.
-class FileTest : public testing::Test {
+// With what is written into its directory.
+class FileTest : public metis::FileTest {
  protected:
-  FileTest() {
-    const testing::TestInfo* test = testing::UnitTest::GetInstance()->current_test_info();
-    directory_ = std::filesystem::temp_directory_path() /
-                 Text("metis_", test->test_suite_name(), "_", test->name(), "_", ::getpid());
-    std::filesystem::create_directories(directory_);
-  }
-  ~FileTest() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(directory_, ignored);
-  }
-
-  std::string Path(std::string_view name) const { return (directory_ / name).string(); }
-
   std::string Write(std::string_view name, const Bytes& bytes) const {
     std::filesystem::remove(Path(name));  // some file systems flush a file that is overwritten
     std::ofstream file(Path(name), std::ios::binary);
@@ -96,14 +83,12 @@ class FileTest : public testing::Test {
         EXPECT_GT(result->size(), 0u);
       } else {
         ++refused;
-        EXPECT_NE(result.error().message.find(directory_.string()), std::string::npos)
+        EXPECT_NE(result.error().message.find(directory().string()), std::string::npos)
             << result.error().message;
       }
     }
     EXPECT_GT(refused, rounds / 10);
   }
-
-  std::filesystem::path directory_;
 };
 
 // Labels in a drawn order, `pools[c]` of class c.

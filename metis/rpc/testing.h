@@ -8,12 +8,10 @@
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
-#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <mutex>
@@ -22,6 +20,7 @@
 #include <vector>
 
 #include "metis/core/check.h"
+#include "metis/core/testing.h"
 #include "metis/core/text.h"
 #include "metis/rpc/credentials.h"
 #include "metis/rpc/fake_controller.h"
@@ -119,21 +118,9 @@ inline Credentials MakeCredentials(const Identity& ca, const std::string& name) 
   return MakeCredentials(ca, CertificateSpec{.name = name});
 }
 
-// A fresh directory for each test, removed at its end.
-class FileTest : public testing::Test {
+// With what is written into its directory.
+class FileTest : public metis::FileTest {
  protected:
-  FileTest() {
-    const testing::TestInfo* test = testing::UnitTest::GetInstance()->current_test_info();
-    directory_ = std::filesystem::temp_directory_path() /
-                 Text("metis_", test->test_suite_name(), "_", test->name(), "_", ::getpid());
-    std::filesystem::create_directories(directory_);
-  }
-  ~FileTest() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(directory_, ignored);
-  }
-
-  std::string Path(std::string_view name) const { return (directory_ / name).string(); }
   std::string Write(std::string_view name, std::string_view text, mode_t mode = 0600) const {
     std::ofstream file(Path(name), std::ios::binary);
     file << text;
@@ -141,9 +128,6 @@ class FileTest : public testing::Test {
     EXPECT_EQ(::chmod(Path(name).c_str(), mode), 0);
     return Path(name);
   }
-
- private:
-  std::filesystem::path directory_;
 };
 
 inline constexpr LearnerId kSelf(3);

@@ -2,12 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <limits>
 
+#include "metis/core/testing.h"
 #include "metis/core/text.h"
 
 namespace metis::store {
@@ -15,11 +15,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class ModelFiles : public ::testing::Test {
+class ModelFiles : public FileTest {
  protected:
   ModelFiles() {
-    std::string pattern = (fs::temp_directory_path() / "metis_model_XXXXXX").string();
-    directory_ = ::mkdtemp(pattern.data());
     SchemaPtr schema =
         *ModelSchema::Create({{"conv.weight", {3, 2}}, {"conv.bias", {3}}, {"scale", {}}});
     ModelPool pool(schema);
@@ -27,9 +25,7 @@ class ModelFiles : public ::testing::Test {
                                  6,    7,     8,      9, std::numeric_limits<float>::max()};
     model_ = pool.Copy(values);
   }
-  ~ModelFiles() override { fs::remove_all(directory_); }
 
-  std::string Path(const std::string& name) const { return (directory_ / name).string(); }
   std::string Bytes(const std::string& path) const {
     std::ifstream in(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};
@@ -38,7 +34,6 @@ class ModelFiles : public ::testing::Test {
     std::ofstream(path, std::ios::binary) << bytes;
   }
 
-  fs::path directory_;
   ModelPtr model_;
 };
 
@@ -66,7 +61,7 @@ TEST_F(ModelFiles, WritingReplacesTheOldFileAndLeavesNothingElse) {
   ASSERT_TRUE(WriteModelFile(Path("a.metis"), {{"age", "old"}}, *model_));
   ASSERT_TRUE(WriteModelFile(Path("a.metis"), {{"age", "new"}}, *model_));
   EXPECT_EQ(ReadModelFile(Path("a.metis"))->facts.at("age"), "new");
-  EXPECT_EQ(std::distance(fs::directory_iterator(directory_), fs::directory_iterator()), 1);
+  EXPECT_EQ(std::distance(fs::directory_iterator(directory()), fs::directory_iterator()), 1);
 }
 
 TEST_F(ModelFiles, AnyChangedByteIsNoticed) {
@@ -118,7 +113,7 @@ TEST_F(ModelFiles, OtherFilesAreToldApart) {
                 ": this is no model file of Metis; a .pt file is brought in with "
                 "`metis model import`");
   EXPECT_NE(ReadModelFile(Path("absent")).error().message.find("No such file"), std::string::npos);
-  EXPECT_FALSE(ReadModelFile(directory_.string()));
+  EXPECT_FALSE(ReadModelFile(directory().string()));
 }
 
 TEST_F(ModelFiles, AFactNeedsAName) {

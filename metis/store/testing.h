@@ -1,5 +1,4 @@
-// What the store's tests share: a directory of their own, and files damaged on purpose. For tests
-// only.
+// What the store's tests share: files damaged on purpose. For tests only.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -13,28 +12,11 @@
 #include <map>
 #include <string>
 
+#include "metis/core/testing.h"
 #include "metis/federation/testing.h"
 #include "metis/store/blob_store.h"
 
 namespace metis::store {
-
-// Removed with its content.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "metis_store_XXXXXX").string();
-    path_ = ::mkdtemp(pattern.data());
-  }
-  ~TemporaryDirectory() { std::filesystem::remove_all(path_); }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-
-  std::string operator/(const std::string& name) const { return path_ / name; }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 inline std::string BytesOf(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
