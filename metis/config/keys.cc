@@ -16,8 +16,7 @@ using federation::WeightingKind;
 using Keys = std::vector<Key<Draft>>;
 
 // The field of a target, const or not.
-#define FIELD(path) \
-  [](auto& target) -> decltype(auto) { return (target.path); }
+#define FIELD(path) [](auto& target) -> decltype(auto) { return (target.path); }
 #define FEDERATION(path) FIELD(config.federation.path)
 
 constexpr int64_t kMany = 1'000'000;  // learners, epochs, examples a batch: beyond it is a slip
