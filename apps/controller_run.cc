@@ -172,9 +172,10 @@ Result<void> ControllerRun::OpenHost() {
   } else {
     options.snapshot_every = std::numeric_limits<uint64_t>::max();  // nobody would keep them
   }
-  if (storage.memory_mb > 0) {
-    options.store =
-        std::make_unique<store::SpillingModelStore>(*blobs_, storage.memory_mb * 1'000'000);
+  if (blobs_) {
+    const uint64_t budget = storage.memory_mb > 0 ? storage.memory_mb * 1'000'000
+                                                  : std::numeric_limits<uint64_t>::max();
+    options.store = std::make_unique<store::SpillingModelStore>(*blobs_, budget);
   }
   options.before_event = [this] { return writer_->Ready(); };
   Result<std::unique_ptr<drivers::ControllerHost>> host =

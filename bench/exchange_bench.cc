@@ -172,7 +172,10 @@ void Measurement::Run() {
   }
   ExchangeOptions durable = options_;
   durable.durable = true;
-  if (Wanted("exchange durable")) Compare("exchange durable", *round + floor.write, durable);
+  if (Wanted("exchange durable")) {
+    CompareMemory("exchange durable memory",
+                  Compare("exchange durable", *round + floor.write, durable));
+  }
   if (Wanted("exchange spilled")) {
     durable.spill = true;
     durable.directory += "/spilled";

@@ -8,6 +8,7 @@
 #include <functional>
 #include <future>
 #include <iostream>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -118,8 +119,9 @@ int RunController(const ExchangeOptions& options) {
   drivers::ControllerHostOptions host_options;
   host_options.settings = MakeSettings(options);
   host_options.initial = pool.Zero();
-  if (options.spill) {
-    host_options.store = std::make_unique<store::SpillingModelStore>(*blobs, 0);
+  if (options.durable) {
+    const uint64_t budget = options.spill ? 0 : std::numeric_limits<uint64_t>::max();
+    host_options.store = std::make_unique<store::SpillingModelStore>(*blobs, budget);
   }
   auto host = drivers::ControllerHost::Open(std::move(host_options), pool, log, &clock,
                                             [](const std::string&) {})

@@ -57,6 +57,9 @@ class Community {
   // it. One O(M N) pass. An error changes nothing.
   Result<void> ReplaceAll(std::vector<Contribution> contributions);
 
+  // The learner's model will be replaced soon.
+  void SetAside(LearnerId learner) { store_.SetAside(learner); }
+
   // The definition, from scratch: O(M N).
   Result<ModelPtr> Recompute() const;
 

@@ -21,6 +21,9 @@ class ModelStore {
   virtual Result<void> PutAll(const std::map<LearnerId, ModelPtr>& models);
   virtual Result<ModelPtr> Get(LearnerId learner) const = 0;
   virtual void Erase(LearnerId learner) = 0;
+  // The learner's next model has arrived and will replace this one, which is hardly read any more:
+  // a store that has it on disk may let go of its memory.
+  virtual void SetAside(LearnerId) {}
 };
 
 class MemoryModelStore final : public ModelStore {

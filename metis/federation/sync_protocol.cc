@@ -65,7 +65,10 @@ class SyncProtocol final : public Protocol {
     return Invalid(Text("the update of learner ", id.learner, " was trained on version ", base,
                         ", but round ", round_, " began with version ", base_));
   }
-  void Received(LearnerId learner) override { participants_[learner] = State::kReceived; }
+  void Received(LearnerId learner) override {
+    participants_[learner] = State::kReceived;
+    community_.SetAside(learner);
+  }
   void Refused(LearnerId learner) override {
     auto found = participants_.find(learner);
     if (found != participants_.end()) found->second = State::kRefused;

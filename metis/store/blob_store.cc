@@ -156,6 +156,12 @@ Result<void> BlobStore::State::Write(const Model& model, const std::string& path
   return {};
 }
 
+std::optional<std::string> BlobStore::Kept(const ModelPtr& model) const {
+  std::lock_guard guard(state_->mutex);
+  const std::string* name = state_->NameOf(model);
+  return name != nullptr ? std::optional(*name) : std::nullopt;
+}
+
 Result<std::string> BlobStore::Keep(const ModelPtr& model) {
   METIS_CHECK(model != nullptr);
   const uint64_t size = model->bytes().size();

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -23,6 +24,8 @@ class BlobStore {
   // costs nothing (the same object) or its SHA-256 (equal values). kUnavailable: no space, no
   // permission.
   Result<std::string> Keep(const ModelPtr& model);
+  // The name, if this object was kept before.
+  std::optional<std::string> Kept(const ModelPtr& model) const;
   // Another size or another SHA-256 than its name's is an error that names the file.
   Result<ModelPtr> Read(const std::string& name) const;
   // Removes every file that is not named; models being kept meanwhile are spared.

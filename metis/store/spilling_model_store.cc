@@ -33,11 +33,24 @@ void SpillingModelStore::Spill() {
     Entry& entry = entries_.at(oldest->second);
     Result<std::string> kept = blobs_.Keep(entry.model);
     if (!kept) return;
-    entry.blob = *std::move(kept);
-    bytes_in_memory_ -= entry.model->bytes().size();
-    entry.model = nullptr;
     oldest = by_age_.erase(oldest);
+    LetGo(entry, *std::move(kept));
   }
+}
+
+void SpillingModelStore::LetGo(Entry& entry, std::string blob) {
+  entry.blob = std::move(blob);
+  bytes_in_memory_ -= entry.model->bytes().size();
+  entry.model = nullptr;
+}
+
+void SpillingModelStore::SetAside(LearnerId learner) {
+  const auto found = entries_.find(learner);
+  if (found == entries_.end() || !found->second.model) return;
+  std::optional<std::string> kept = blobs_.Kept(found->second.model);
+  if (!kept) return;
+  by_age_.erase(found->second.put);
+  LetGo(found->second, *std::move(kept));
 }
 
 Result<ModelPtr> SpillingModelStore::Get(LearnerId learner) const {

@@ -1,8 +1,8 @@
-// Learners' latest models, in memory up to a budget: beyond it the ones put longest ago are kept on
-// disk only and read when they are needed. With a durable log their files are there already, and
-// every snapshot refers to them; without one nothing removes the files. A model that the disk
-// refuses stays in memory, so that results never depend on the disk. Owned by one Community; not
-// thread-safe.
+// Learners' latest models, in memory up to a budget: beyond it the ones put longest ago, and those
+// that will be replaced soon, are kept on disk only and read when they are needed. With a durable
+// log their files are there already, and every snapshot refers to them; without one nothing removes
+// the files. A model that the disk refuses stays in memory, so that results never depend on the
+// disk. Owned by one Community; not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +23,7 @@ class SpillingModelStore final : public federation::ModelStore {
   Result<void> PutAll(const std::map<LearnerId, ModelPtr>& models) override;
   Result<ModelPtr> Get(LearnerId learner) const override;
   void Erase(LearnerId learner) override;
+  void SetAside(LearnerId learner) override;  // only what is on the disk already
 
   uint64_t bytes_in_memory() const { return bytes_in_memory_; }
 
@@ -33,6 +34,7 @@ class SpillingModelStore final : public federation::ModelStore {
     uint64_t put = 0;  // when, by a counter
   };
   void Spill();
+  void LetGo(Entry& entry, std::string blob);
 
   BlobStore& blobs_;
   const uint64_t budget_bytes_;

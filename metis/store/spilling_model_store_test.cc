@@ -54,6 +54,20 @@ TEST_F(SpillingModelStoreTest, ReplacingAllReadsNoneOfTheOldOnes) {
   EXPECT_EQ(store.Get(LearnerId(1)).error().code, ErrorCode::kNotFound);
 }
 
+TEST_F(SpillingModelStoreTest, WhatIsSetAsideLeavesMemoryIfItIsOnTheDisk) {
+  SpillingModelStore store(*blobs_, 10 * one_);
+  const ModelPtr kept = models_.From(1);
+  ASSERT_TRUE(blobs_->Keep(kept));
+  ASSERT_TRUE(store.Put(LearnerId(1), kept));
+  ASSERT_TRUE(store.Put(LearnerId(2), models_.From(2)));
+  for (uint32_t k : {1u, 1u, 2u, 3u}) store.SetAside(LearnerId(k));
+  EXPECT_EQ(store.bytes_in_memory(), one_) << "learner 2's has no file";
+  EXPECT_EQ(Values(store.Get(LearnerId(1)).value()), Values(models_.From(1)));
+  EXPECT_EQ(Values(store.Get(LearnerId(2)).value()), Values(models_.From(2)));
+  ASSERT_TRUE(store.Put(LearnerId(1), models_.From(3)));
+  EXPECT_EQ(store.bytes_in_memory(), 2 * one_);
+}
+
 TEST_F(SpillingModelStoreTest, WhatTheDiskRefusesStaysInMemory) {
   SpillingModelStore store(*blobs_, 0);
   {
