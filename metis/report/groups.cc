@@ -76,7 +76,7 @@ size_t ToldApart(const std::vector<const Group*>& groups, const std::vector<std:
 // each next one is that which tells most, the first by name of equals.
 std::vector<std::string> Telling(const std::vector<const Group*>& groups,
                                  const std::set<std::string>& keys) {
-  const std::vector<std::string> all(keys.begin(), keys.end());
+  std::vector<std::string> all(keys.begin(), keys.end());
   if (all.size() <= kNamedSettings) return all;
   std::vector<std::string> chosen;
   while (ToldApart(groups, chosen) < ToldApart(groups, all)) {
