@@ -31,6 +31,7 @@ constexpr Known kKnown[] = {
     {"controller", "Run the controller of a federation over the network"},
     {"learner", "Run a learner beside its data, in a federation over the network"},
     {"observer", "Test the models of a federation over the network"},
+    {"doctor", "Look whether a controller or a site is ready, and say what to do"},
     {"data", "List, inspect, import and fetch data sets"},
     {"partition", "Deal a data set to learners and show who gets what"},
     {"model", "Make, inspect, export and import model files"},

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "metis/core/text.h"
+#include "metis/rpc/clock_service.h"
 #include "metis/rpc/conversation.h"
 #include "metis/rpc/descriptors.h"
 #include "metis/rpc/download.h"
@@ -104,6 +105,7 @@ class ControllerServer::Service final : public Methods {
   void SweepUntilStopped();
 
   const CorePtr core_;
+  const std::unique_ptr<grpc::Service> clock_ = MakeClockService();
   uint16_t port_ = 0;
   std::unique_ptr<grpc::Server> server_;
   mutable std::mutex watch_mutex_;  // of the pointer, which gRPC's log uses
@@ -124,6 +126,7 @@ Result<void> ControllerServer::Service::Listen(const HostPort& address) {
   int port = 0;
   builder.AddListeningPort(options.settings.listen, MakeCredentials(options), &port);
   builder.RegisterService(this);
+  builder.RegisterService(clock_.get());
   server_ = builder.BuildAndStart();
   if (!server_ || port == 0) {
     return Unavailable(Text("cannot listen on ", options.settings.listen,
