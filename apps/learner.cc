@@ -39,12 +39,14 @@ constexpr const char* kPrivacy =
 
 What never leaves it:
 
-  examples, their labels, and anything derived from a single one of them
-  the data's names, paths, files and schema
+  examples and their labels
+  the data's names, paths and files
   gradients of single mini-batches, momentum, and any model but those of updates
-  loss and counts of single examples
+  the loss of a single example; nor counts of one, but where it is the only one of its class in the
+    validation set: then the counts of that class are its own
 
-A model is computed from the examples, and what can be learnt about them from it is not bounded by Metis.
+A model is computed from the examples, and what can be learnt about them from it is not bounded by Metis;
+docs/security.md says what is protected against whom.
 Other learners see the models of updates, with the learner's number, when they evaluate them.
 With certificates all of it travels encrypted; with --insecure nothing does.
 )";
