@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <iostream>
 #include <string>
 
@@ -47,6 +48,14 @@ std::string FormatBytes(uint64_t bytes) {
     amount /= 1000;
   }
   return Text(Fixed(amount, amount < 100 ? 1 : 0), " GB");
+}
+
+std::string FormatUtc(int64_t seconds) {
+  const std::time_t time = seconds;
+  std::tm parts{};
+  ::gmtime_r(&time, &parts);
+  char text[32];
+  return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
 }
 
 bool OutputIsTerminal() {

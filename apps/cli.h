@@ -38,6 +38,9 @@ std::optional<int> ParseArguments(CLI::App& app, int argc, const char* const* ar
 // "840 bytes", "861 kB", "1.3 GB"
 std::string FormatBytes(uint64_t bytes);
 
+// Seconds of the calendar as "2024-05-17T09:30:00Z".
+std::string FormatUtc(int64_t seconds);
+
 // Whether standard output is a terminal that takes colours (NO_COLOR is unset, TERM isn't "dumb").
 bool OutputIsTerminal();
 

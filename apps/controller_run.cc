@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <ctime>
 #include <filesystem>
 #include <iostream>
 #include <limits>
@@ -15,6 +14,7 @@
 #include "apps/cli.h"
 #include "apps/console.h"
 #include "apps/controller_setup.h"
+#include "apps/controller_trust.h"
 #include "apps/kept_models.h"
 #include "apps/part_done.h"
 #include "metis/core/text.h"
@@ -39,12 +39,7 @@ constexpr Duration kGrace = Duration::Seconds(5);
 
 // "2024-05-17T09:30:00Z"
 std::string TimeNow() {
-  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  std::tm parts{};
-  ::gmtime_r(&now, &parts);
-  char text[32];
-  const size_t length = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return std::string(text, length);
+  return FormatUtc(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now()));
 }
 
 // What an operator sees of the federation, taken on its loop.
@@ -67,7 +62,7 @@ class ControllerRun {
         console_(std::string(federation::NameOf(setup_.config.federation.policy))),
         pool_(setup_.initial.model->schema()) {}
 
-  Result<void> Open(std::optional<rpc::Credentials> credentials);
+  Result<void> Open(ControllerTrust trust);
   int Serve(const Interrupts& interrupts);
   // Writes what the run came to.
   Result<void> Conclude();
@@ -79,7 +74,7 @@ class ControllerRun {
   Result<void> OpenStorage();
   Result<void> OpenWriter();
   Result<void> OpenHost();
-  Result<void> Listen(std::optional<rpc::Credentials> credentials);
+  Result<void> Listen();
   View Look();
   void Tell(const View& view);
   void KeepBest(const TestedModel& best);
@@ -91,6 +86,7 @@ class ControllerRun {
   const ControllerSetup setup_;
   Console console_;
   ModelPool pool_;
+  ControllerTrust trust_;
   std::unique_ptr<report::AuditLog> audit_;
   std::unique_ptr<store::BlobStore> blobs_;  // null: nothing is kept on disk
   std::unique_ptr<drivers::EventLog> log_;
@@ -104,12 +100,13 @@ class ControllerRun {
   report::Json summary_;
 };
 
-Result<void> ControllerRun::Open(std::optional<rpc::Credentials> credentials) {
+Result<void> ControllerRun::Open(ControllerTrust trust) {
+  trust_ = std::move(trust);
   Result<void> opened = OpenDirectory();
   if (opened) opened = OpenStorage();
   if (opened) opened = OpenWriter();
   if (opened) opened = OpenHost();
-  if (opened) opened = Listen(std::move(credentials));
+  if (opened) opened = Listen();
   return opened;
 }
 
@@ -191,10 +188,11 @@ Result<void> ControllerRun::OpenHost() {
   return {};
 }
 
-Result<void> ControllerRun::Listen(std::optional<rpc::Credentials> credentials) {
+Result<void> ControllerRun::Listen() {
   rpc::ControllerServerOptions options;
   options.settings = setup_.config.network;
-  options.credentials = std::move(credentials);
+  options.credentials = trust_.credentials;
+  options.authority = trust_.authority.get();
   options.federation = setup_.federation;
   options.config_toml = setup_.config_toml();
   options.program = Text("metis ", Version());
@@ -404,11 +402,10 @@ Result<int> RunController(const ControllerOptions& options, const Interrupts& in
   }
   Result<rpc::HostPort> address = rpc::ParseHostPort(setup->config.network.listen);
   if (!address) return address.error().In("network.listen");
-  Result<std::optional<rpc::Credentials>> credentials =
-      LoadTls(options.tls, /*for_server=*/true, address->host);
-  if (!credentials) return credentials.error();
+  Result<ControllerTrust> trust = OpenTrust(options.tls, options.authority, address->host);
+  if (!trust) return trust.error();
   ControllerRun run(options, *std::move(setup));
-  if (Result<void> opened = run.Open(*std::move(credentials)); !opened) return opened.error();
+  if (Result<void> opened = run.Open(*std::move(trust)); !opened) return opened.error();
   const int code = run.Serve(interrupts);
   if (Result<void> concluded = run.Conclude(); !concluded) return concluded.error();
   run.PrintClosing();

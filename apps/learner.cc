@@ -186,6 +186,7 @@ int Main(int argc, const char* const* argv) {
       "metis learner");
   app.footer(
       "Examples:\n"
+      "  metis learner --enrol TOKEN --data scans.npz          (TOKEN of `metis ca invite`)\n"
       "  metis learner --join controller.example:7740 --data scans.npz \\\n"
       "    --ca ca.pem --certificate site-3.pem --key site-3.key\n"
       "  metis learner --join 127.0.0.1:7740 --insecure --name site-3 --data fashion-mnist \\\n"
@@ -199,8 +200,9 @@ int Main(int argc, const char* const* argv) {
     std::cout << kPrivacy;
     return Finish();
   }
-  if (options.participant.join.empty()) {
-    return Complain("--join is missing: the controller's HOST:PORT", kUsage);
+  if (MissesController(options.participant)) {
+    return Complain("--join is missing: the controller's HOST:PORT, or --enrol with an invitation",
+                    kUsage);
   }
   if (options.site.data.what.empty()) {
     return Complain("--data is missing: what does this site learn from?", kUsage);

@@ -28,6 +28,7 @@ constexpr Known kKnown[] = {
     {"replay", "Run a recorded federation again and compare, bit for bit"},
     {"compare", "Put recorded runs side by side in a table"},
     {"report", "Write a page with the charts of recorded runs"},
+    {"ca", "Invite sites into a federation, and turn them out"},
     {"controller", "Run the controller of a federation over the network"},
     {"learner", "Run a learner beside its data, in a federation over the network"},
     {"observer", "Test the models of a federation over the network"},

@@ -14,6 +14,7 @@
 #include "metis/rpc/conversation.h"
 #include "metis/rpc/descriptors.h"
 #include "metis/rpc/download.h"
+#include "metis/rpc/enrolment.h"
 #include "metis/rpc/grpc_log.h"
 #include "metis/rpc/server_core.h"
 #include "metis/rpc/upload.h"
@@ -29,6 +30,7 @@ constexpr int kMaxStreams = 32;  // of one connection: a conversation, and trans
 // measured by gRPC's probes: those let ten streams over loopback fill memory with chunks nobody has
 // read.
 constexpr int kWindowBytes = 8 << 20;
+constexpr int kIdle_ms = 60'000;
 constexpr int kHttpFrameBytes = (4 << 20) + 64;
 constexpr int kWriteBufferBytes = 4 << 20;
 
@@ -43,7 +45,10 @@ int Milliseconds(Duration duration) {
 
 std::shared_ptr<grpc::ServerCredentials> MakeCredentials(const ControllerServerOptions& options) {
   if (!options.credentials) return grpc::InsecureServerCredentials();
-  grpc::SslServerCredentialsOptions tls(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+  // Who has no certificate yet must be able to ask for one; what else it may do is nothing.
+  grpc::SslServerCredentialsOptions tls(
+      options.authority != nullptr ? GRPC_SSL_REQUEST_CLIENT_CERTIFICATE_AND_VERIFY
+                                   : GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
   tls.pem_root_certs = options.credentials->ca;
   tls.pem_key_cert_pairs = {{options.credentials->key, options.credentials->certificate}};
   return grpc::SslServerCredentials(tls);
@@ -64,6 +69,10 @@ void SetLimits(grpc::ServerBuilder& builder, const ControllerServerOptions& opti
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, Milliseconds(2 * options.heartbeat));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, Milliseconds(2 * options.heartbeat));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  // Strangers who only hold a connection; a participant always has a call under way.
+  if (options.authority != nullptr) {
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdle_ms);
+  }
   // Participants may look for us as often as they like.
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0);
 }
@@ -107,6 +116,7 @@ class ControllerServer::Service final : public Methods {
   const CorePtr core_;
   const std::unique_ptr<grpc::Service> clock_ = MakeClockService();
   uint16_t port_ = 0;
+  std::unique_ptr<EnrolmentService> enrolment_;  // null without an authority; outlives the server
   std::unique_ptr<grpc::Server> server_;
   mutable std::mutex watch_mutex_;  // of the pointer, which gRPC's log uses
   std::unique_ptr<AcceptWatch> watch_;
@@ -127,6 +137,10 @@ Result<void> ControllerServer::Service::Listen(const HostPort& address) {
   builder.AddListeningPort(options.settings.listen, MakeCredentials(options), &port);
   builder.RegisterService(this);
   builder.RegisterService(clock_.get());
+  if (options.authority != nullptr) {
+    enrolment_ = std::make_unique<EnrolmentService>(core_);
+    builder.RegisterService(enrolment_.get());
+  }
   server_ = builder.BuildAndStart();
   if (!server_ || port == 0) {
     return Unavailable(Text("cannot listen on ", options.settings.listen,

@@ -17,12 +17,13 @@
 #include "metis/core/result.h"
 #include "metis/drivers/controller_host.h"
 #include "metis/drivers/transport.h"
+#include "metis/rpc/certificate_authority.h"
 #include "metis/rpc/credentials.h"
 #include "metis/rpc/settings.h"
 
 namespace metis::rpc {
 
-// One refusal, for the audit log.
+// One refusal, or something granted that matters as much, for the audit log.
 struct Refusal {
   std::string peer;    // address
   std::string name;    // who it says it is; may be empty
@@ -33,8 +34,11 @@ struct Refusal {
 struct ControllerServerOptions {
   NetworkSettings settings;
   std::optional<Credentials> credentials;  // none: plaintext, refused unless `listen` is loopback
-  std::string federation;                  // its name for ever
-  std::string config_toml;                 // what learners are told
+  // Signs certificates for those who are invited, and says who was revoked; outlives the server.
+  // With it a caller without a certificate may enrol, and nothing else; null: nobody comes without.
+  CertificateAuthority* authority = nullptr;
+  std::string federation;   // its name for ever
+  std::string config_toml;  // what learners are told
   std::string program;
   Duration heartbeat;  // how often a participant speaks at least
   // Makes a received model durable before its event reaches the loop; called by workers, several at

@@ -15,6 +15,7 @@
 #include <condition_variable>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -140,6 +141,10 @@ class FileTest : public testing::Test {
     EXPECT_TRUE(file.flush().good());
     EXPECT_EQ(::chmod(Path(name).c_str(), mode), 0);
     return Path(name);
+  }
+  std::string Read(std::string_view name) const {
+    std::ifstream file(Path(name), std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(file), {});
   }
 
  private:
