@@ -177,6 +177,9 @@ Findings CheckJoin(const JoinFacts& facts, int64_t now_s) {
 }
 
 Findings CheckClock(const ClockFacts& facts) {
+  if (!facts.ahead_s && facts.ahead_s.error().code == ErrorCode::kInvalid) {
+    return {Say("tls.turned-away", {facts.ahead_s.error().message})};
+  }
   if (!facts.ahead_s) return {Say("clock.untold", {facts.ahead_s.error().message})};
   const double ahead = *facts.ahead_s;
   const double apart = std::abs(ahead);

@@ -11,6 +11,7 @@
 #include "apps/controller_setup.h"
 #include "apps/doctor/checks.h"
 #include "apps/doctor/gather.h"
+#include "apps/enrolment.h"
 #include "apps/load_data.h"
 #include "apps/tls_options.h"
 #include "metis/core/text.h"
@@ -65,9 +66,10 @@ Beginning Begin(const Options& options, const RunFacts* run) {
   Result<ControllerSetup> setup = ReadSetup(controller);
   if (setup) {
     beginning.settings.config = setup->config;
-    beginning.model = std::move(setup->initial);
-    if (!controller.file.empty() || !controller.model.empty())
+    if (!controller.file.empty() || !controller.model.empty()) {
       beginning.identity = setup->identity();
+    }
+    beginning.model = std::move(setup->initial);
     return beginning;
   }
   // Without --model the settings may be good nevertheless: only their model is not known.
@@ -155,6 +157,18 @@ void LookAtSite(const Options& options, const rpc::TlsFiles& files, const store:
   }
 }
 
+// At a site that has enrolled, what was left of that, unless something else is named.
+Result<void> FindState(Options& options) {
+  if (options.for_controller() || !options.state.empty() || options.insecure() ||
+      !options.given().certificate.empty()) {
+    return {};
+  }
+  Result<std::optional<Membership>> found = FindMembership(options.join, "", "");
+  if (!found) return found.error();
+  if (*found) options.state = (*found)->state;
+  return {};
+}
+
 // The model that a site's data are compared with, where it is named.
 Result<store::ModelFacts> ModelOf(const Options& options, const Beginning& beginning) {
   if (beginning.model) return beginning.model->facts;
@@ -178,7 +192,9 @@ void AddOptions(CLI::App& app, Options& options, std::string& record,
       ->allow_extra_args(false);
   app.add_option("--authority", options.authority, "The directory of `metis ca init`");
   app.add_option("--join", options.join, "A site's way to the controller: HOST:PORT");
-  app.add_option("--state", options.state, "A site's state directory, with its certificate");
+  app.add_option(
+      "--state", options.state,
+      "A site's state directory, with its certificate; default: that of this user's enrolment");
   AddTlsOptions(app, options.controller.tls);
   app.add_option("--data", options.data.what,
                  "A site's data: a name of `metis data list`, or a file");
@@ -227,6 +243,7 @@ int Main(int argc, const char* const* argv) {
     if (!assignment) return Complain(assignment.error().message, kUsage);
     options.controller.overrides.push_back(*std::move(assignment));
   }
+  if (Result<void> found = FindState(options); !found) return Complain(found.error().message);
   Result<Findings> findings = Examine(options);
   if (!findings) return Complain(findings.error().message);
   std::cout << (options.json ? FormatFindingsJson(*findings) : FormatFindings(*findings));

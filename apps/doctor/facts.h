@@ -127,7 +127,8 @@ struct JoinFacts {
 };
 
 struct ClockFacts {
-  Result<double> ahead_s = 0.0;  // the controller's clock before this one
+  Result<double> ahead_s =
+      0.0;  // the controller's clock before this one; kInvalid: we are turned away
 };
 
 struct DataFacts {

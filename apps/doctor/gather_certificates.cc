@@ -12,6 +12,7 @@
 
 #include "apps/doctor/gather.h"
 #include "apps/doctor/x509_facts.h"
+#include "metis/authority/authority.h"
 #include "metis/core/text.h"
 #include "metis/store/inspect_log.h"
 
@@ -49,7 +50,9 @@ int64_t SecondsOf(const ASN1_TIME* time) {
 }
 
 rpc::TlsFiles FilesOfAuthority(const std::string& directory) {
-  return {directory + "/ca.pem", directory + "/controller.pem", directory + "/controller.key"};
+  using namespace authority;
+  return {Text(directory, "/", kAuthorityFile), Text(directory, "/", kControllerFile),
+          Text(directory, "/", kControllerKeyFile)};
 }
 
 rpc::TlsFiles FilesOfState(const std::string& directory) {
@@ -86,7 +89,7 @@ AuthorityFacts GatherAuthority(const std::string& directory) {
   }
   facts.key_mode = ModeOf(facts.key_file);
   if (!facts.missing.empty()) return facts;
-  facts.read_only = WhyNotWritable(directory + "/authority.db");
+  facts.read_only = WhyNotWritable(Text(directory, "/", authority::kLedgerFile));
   if (facts.read_only.empty()) facts.read_only = WhyNotWritable(directory);
   return facts;
 }

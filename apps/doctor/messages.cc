@@ -211,6 +211,11 @@ constexpr Message kMessages[] = {
      "It is of another authority, has expired by the controller's clock, or was not sent.",
      "Compare the clocks; enrol anew (metis ca invite {1}). RUN/audit.jsonl at the controller has "
      "its own words."},
+    {"tls.turned-away", kFailure, "the controller turns this certificate away: {0}",
+     "Whoever has it can't take part any more.",
+     "Ask the federation's operator why, and for a new invitation (metis ca invite NAME); then "
+     "start "
+     "with the new --enrol TOKEN."},
     {"clock.good", kOk, "the controller's clock and this one differ by {0} s", "", ""},
     {"clock.differs", kWarning, "the controller's clock is {0} s {1} this one",
      "Fresh certificates may not be believed yet, and records are hard to compare.",

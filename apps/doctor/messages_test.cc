@@ -299,6 +299,7 @@ const std::vector<Case>& Cases() {
       {"tls.welcome", [] { return Join([](JoinFacts&) {}); }, "site-3"},
       {"tls.unwelcome", [] { return Join([](JoinFacts& facts) { facts.refusal = "unknown ca"; }); },
        "unknown ca"},
+      {"tls.turned-away", [] { return CheckClock({Invalid("it was revoked")}); }, "it was revoked"},
       {"clock.good", [] { return CheckClock({-1.26}); }, "differ by 1.3 s"},
       {"clock.differs", [] { return CheckClock({5.0}); }, "5 s ahead of this one"},
       {"clock.wrong", [] { return CheckClock({-120.0}); }, "120 s behind this one"},

@@ -3,6 +3,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include <chrono>
+#include <utility>
 
 #include "metis/core/text.h"
 #include "metis/rpc/client_channel.h"
@@ -18,18 +19,26 @@ int64_t NowMs() {
 
 class Service final : public v1::Clock::WithCallbackMethod_Now<v1::Clock::Service> {
  public:
+  explicit Service(Doorkeeper doorkeeper) : doorkeeper_(std::move(doorkeeper)) {}
+
   grpc::ServerUnaryReactor* Now(grpc::CallbackServerContext* context, const v1::NowRequest*,
                                 v1::NowReply* reply) override {
-    reply->set_unix_ms(NowMs());
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-    reactor->Finish(grpc::Status::OK);
+    const std::optional<Denial> denied = doorkeeper_ ? doorkeeper_(*context) : std::nullopt;
+    reply->set_unix_ms(NowMs());
+    reactor->Finish(denied ? grpc::Status(denied->code, denied->message) : grpc::Status::OK);
     return reactor;
   }
+
+ private:
+  const Doorkeeper doorkeeper_;
 };
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> MakeClockService() { return std::make_unique<Service>(); }
+std::unique_ptr<grpc::Service> MakeClockService(Doorkeeper doorkeeper) {
+  return std::make_unique<Service>(std::move(doorkeeper));
+}
 
 Result<double> AskClock(const HostPort& controller, const std::optional<Credentials>& credentials,
                         Duration patience) {
@@ -52,6 +61,9 @@ Result<double> AskClock(const HostPort& controller, const std::optional<Credenti
   }
   if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED) {
     return NotFound("it is a program of an earlier version");
+  }
+  if (status.error_code() == grpc::StatusCode::PERMISSION_DENIED) {
+    return Invalid(status.error_message());
   }
   return Unavailable(Text("the call failed: ", status.error_message()));
 }

@@ -77,6 +77,18 @@ void SetLimits(grpc::ServerBuilder& builder, const ControllerServerOptions& opti
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0);
 }
 
+// Turns away whoever may not speak at all.
+Doorkeeper DoorkeeperOf(const CorePtr& core) {
+  return [core](const grpc::CallbackServerContext& context) {
+    const Proof proof = core->ProofOf(context);
+    if (proof.denied) {
+      core->Refuse(context.peer(), proof.names.empty() ? "" : proof.names.front(),
+                   proof.denied->reason, proof.denied->message);
+    }
+    return proof.denied;
+  };
+}
+
 }  // namespace
 
 class ControllerServer::Service final : public Methods {
@@ -114,7 +126,7 @@ class ControllerServer::Service final : public Methods {
   void SweepUntilStopped();
 
   const CorePtr core_;
-  const std::unique_ptr<grpc::Service> clock_ = MakeClockService();
+  const std::unique_ptr<grpc::Service> clock_ = MakeClockService(DoorkeeperOf(core_));
   uint16_t port_ = 0;
   std::unique_ptr<EnrolmentService> enrolment_;  // null without an authority; outlives the server
   std::unique_ptr<grpc::Server> server_;
