@@ -103,6 +103,13 @@ class DeployTest(unittest.TestCase):
         self.assertRegex(made, r"(?m)^u metis - ")
         for unit in UNITS:
             self.assertEqual(self.value(unit, "User"), "metis")
+        if not shutil.which("systemd-sysusers"):
+            self.skipTest("systemd-sysusers is not installed")
+        with tempfile.TemporaryDirectory() as root:
+            (Path(root) / "etc").mkdir()
+            made = run("systemd-sysusers", f"--root={root}", self.prefix / "lib/sysusers.d/metis.conf")
+            self.assertEqual(made.returncode, 0, made.stderr)
+            self.assertIn("metis:", (Path(root) / "etc/passwd").read_text())
 
     def test_the_handbook_comes_along(self):
         for page in ["deploy.md", "security.md", "operations.md", "network.md"]:
