@@ -44,6 +44,7 @@ class Served {
     NetworkSettings network;
     Duration heartbeat = Duration::Seconds(60);
     std::optional<Credentials> credentials;
+    CertificateAuthority* authority = nullptr;
     std::string policy = "async-fedavg";
     std::function<Result<void>(const ModelPtr&)> keep;
   };
@@ -62,6 +63,7 @@ class Served {
     options.network.listen = "127.0.0.1:0";
     server_options_.settings = options.network;
     server_options_.credentials = options.credentials;
+    server_options_.authority = options.authority;
     server_options_.federation = "the test's";
     server_options_.config_toml = "seed = 1990\n";
     server_options_.program = "metis test";
