@@ -201,6 +201,7 @@ void ControllerServer::Service::Shutdown(Duration grace) {
     wake_.notify_one();
     if (sweeper_.joinable()) sweeper_.join();
     core_->workers.Stop();
+    if (enrolment_) enrolment_->Stop();
     server_ = nullptr;
     std::unique_ptr<AcceptWatch> watch;
     std::scoped_lock lock(watch_mutex_);

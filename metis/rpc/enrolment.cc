@@ -39,7 +39,7 @@ grpc::ServerUnaryReactor* EnrolmentService::Enrol(grpc::CallbackServerContext* c
     reactor->Finish({grpc::StatusCode::RESOURCE_EXHAUSTED, words});
     return reactor;
   }
-  core_->workers.Post([this, reactor, peer, request, reply] {  // it waits for the disk
+  worker_.Post([this, reactor, peer, request, reply] {  // it waits for the disk
     const grpc::Status status = Answer(peer, *request, *reply);
     --under_way_;
     reactor->Finish(status);
