@@ -60,9 +60,9 @@ grpc::Status EnrolmentService::Answer(const std::string& peer, const v1::EnrolRe
                                          ? "the authority can't keep its books just now"
                                          : verdict.message};
   }
-  core_->Record(peer, name, "enrolled",
-                Text("as ", verdict.role, ", certificate ", verdict.serial,
-                     verdict.again ? ", which it had not received" : ""));
+  core_->Note(peer, name, "enrolled",
+              Text("as ", verdict.role, ", certificate ", verdict.serial,
+                   verdict.again ? ", which it had not received" : ""));
   core_->Say(Text("\"", name, "\" has enrolled as ", verdict.role));
   reply.set_certificate(verdict.certificate);
   reply.set_authority(authority.certificate());

@@ -143,8 +143,8 @@ void ServerCore::Refuse(const std::string& peer, const std::string& name, const 
   options.audit({peer, name, reason, message});
 }
 
-void ServerCore::Record(const std::string& peer, const std::string& name, const std::string& reason,
-                        const std::string& message) {
+void ServerCore::Note(const std::string& peer, const std::string& name, const std::string& reason,
+                      const std::string& message) {
   if (!options.audit) return;
   std::scoped_lock lock(audit_mutex_);
   options.audit({peer, name, reason, message});

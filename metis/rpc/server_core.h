@@ -70,8 +70,8 @@ class ServerCore {
   // The same, of whoever has this id.
   void RefuseKnown(LearnerId who, const std::string& reason, const std::string& message);
   // Something granted, for the audit: written however much is refused.
-  void Record(const std::string& peer, const std::string& name, const std::string& reason,
-              const std::string& message);
+  void Note(const std::string& peer, const std::string& name, const std::string& reason,
+            const std::string& message);
   void Say(const std::string& text) const;
 
   void Add(const std::shared_ptr<LiveStream>& stream);
