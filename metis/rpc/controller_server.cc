@@ -238,7 +238,11 @@ void ControllerServer::Refused(LearnerId who, const std::string& reason,
 
 Traffic ControllerServer::traffic() const {
   const ServerCore& core = *service_->core();
-  return {core.bytes_received, core.bytes_sent, core.conversations};
+  return {core.bytes_received, core.bytes_sent, core.conversations, core.refusals};
+}
+
+std::map<LearnerId, std::string> ControllerServer::Connections() const {
+  return service_->core()->participants.Connections();
 }
 
 std::set<LearnerId> ControllerServer::dismissed() const { return service_->core()->Dismissed(); }

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -54,6 +55,7 @@ struct Traffic {
   uint64_t bytes_received = 0;  // of models and control, as they travelled
   uint64_t bytes_sent = 0;
   uint32_t connected = 0;
+  uint64_t refusals = 0;  // audited or not
 };
 
 class ControllerServer final : public drivers::ControllerTransport {
@@ -70,6 +72,8 @@ class ControllerServer final : public drivers::ControllerTransport {
   void Send(LearnerId to, const federation::Action& message) override;
   void Refused(LearnerId who, const std::string& reason, const std::string& message) override;
   Traffic traffic() const;
+  // Who is connected, from which address.
+  std::map<LearnerId, std::string> Connections() const;
   // Participants to which a Dismiss was sent, and whose conversation did not break since: who is
   // away does not know yet that it is over.
   std::set<LearnerId> dismissed() const;

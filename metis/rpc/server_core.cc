@@ -125,6 +125,7 @@ void ServerCore::RefuseKnown(LearnerId who, const std::string& reason, const std
 
 void ServerCore::Refuse(const std::string& peer, const std::string& name, const std::string& reason,
                         const std::string& message) {
+  ++refusals;
   if (!options.audit) return;
   std::scoped_lock lock(audit_mutex_);
   const Clock::time_point now = Clock::now();

@@ -50,6 +50,7 @@ class ServerCore {
   std::atomic<uint64_t> bytes_received = 0;
   std::atomic<uint64_t> bytes_sent = 0;
   std::atomic<uint32_t> conversations = 0;
+  std::atomic<uint64_t> refusals = 0;
   std::atomic<bool> closing = false;
 
   // On the sender's thread.
