@@ -13,6 +13,8 @@
 
 #include "apps/cli.h"
 #include "apps/console.h"
+#include "apps/control_socket.h"
+#include "apps/controller_desk.h"
 #include "apps/controller_setup.h"
 #include "apps/farewell.h"
 #include "apps/kept_models.h"
@@ -56,22 +58,6 @@ struct View {
   TestedModel best;
 };
 
-operations::Status BoardFacts(const ControllerOptions& options, const ControllerSetup& setup) {
-  const ModelSchema& schema = *setup.initial.model->schema();
-  operations::Status facts;
-  facts.program = Text("metis ", Version());
-  facts.federation = setup.federation;
-  facts.policy = std::string(federation::NameOf(setup.config.federation.policy));
-  facts.dataset = setup.config.source.dataset;
-  const std::string& model = setup.config.training.model;
-  facts.model = model == "auto" ? "built-in" : model;
-  facts.parameters = schema.parameters();
-  facts.model_bytes = schema.bytes();
-  std::error_code unknown;
-  facts.run = fs::absolute(options.run, unknown).lexically_normal().string();
-  return facts;
-}
-
 class ControllerRun {
  public:
   ControllerRun(const ControllerOptions& options, ControllerSetup setup)
@@ -79,7 +65,7 @@ class ControllerRun {
         setup_(std::move(setup)),
         console_(std::string(federation::NameOf(setup_.config.federation.policy))),
         pool_(setup_.initial.model->schema()),
-        board_(std::make_unique<operations::StatusBoard>(BoardFacts(options, setup_))) {}
+        board_(std::make_unique<operations::StatusBoard>(FactsOfStatus(setup_, options.run))) {}
 
   Result<void> Open(std::optional<rpc::Credentials> credentials);
   int Serve(const Interrupts& interrupts);
@@ -99,7 +85,6 @@ class ControllerRun {
   void KeepBest(const TestedModel& best);
   void Say(const std::string& text);
   void Show(const Controller& controller, const drivers::HostView& view);
-  store::ModelFacts Facts() const;
 
   const ControllerOptions& options_;
   const ControllerSetup setup_;
@@ -111,6 +96,7 @@ class ControllerRun {
   std::unique_ptr<report::RunWriter> writer_;
   const std::unique_ptr<operations::StatusBoard> board_;
   std::unique_ptr<drivers::BothRecorders> recorders_;
+  std::optional<ControlSocket> control_;
   std::unique_ptr<rpc::ControllerServer> server_;  // outlives the host
   std::unique_ptr<drivers::ControllerHost> host_;
   std::atomic<bool> finished_ = false;
@@ -236,6 +222,11 @@ Result<void> ControllerRun::Listen(std::optional<rpc::Credentials> credentials) 
   };
   options.say = [this](const std::string& text) { Say(text); };
   options.on_deaf = [this] { deaf_ = true; };
+  options.operators = MakeOperatorHooks(*board_, *host_, setup_);
+  Result<ControlSocket> control = ControlSocket::Make(options_.run);
+  if (!control) return control.error();
+  control_.emplace(*std::move(control));
+  options.control = control_->path();
   Result<rpc::HostPort> address = rpc::ParseHostPort(setup_.config.network.listen);
   if (!address) return address.error().In("network.listen");
   Result<std::unique_ptr<rpc::ControllerServer>> server =
@@ -246,6 +237,7 @@ Result<void> ControllerRun::Listen(std::optional<rpc::Credentials> credentials) 
   const std::string listens =
       Text(ipv6 ? "[" : "", address->host, ipv6 ? "]:" : ":", server_->port());
   console_.Say(Text("listening on ", listens, ", federation ", setup_.federation));
+  if (Result<void> announced = control_->Announce(); !announced) return announced;
   return report::WriteRunFile(Path(kAddressFile), listens + "\n");
 }
 
@@ -257,12 +249,7 @@ void ControllerRun::Say(const std::string& text) {
 
 // On the loop.
 void ControllerRun::Show(const Controller& controller, const drivers::HostView& view) {
-  const rpc::Traffic traffic = server_->traffic();
-  board_->Publish(controller, view,
-                  {.connected = server_->Connections(),
-                   .bytes_received = traffic.bytes_received,
-                   .bytes_sent = traffic.bytes_sent,
-                   .refusals = traffic.refusals});
+  board_->Publish(controller, view, SurroundingsOf(*server_));
 }
 
 View ControllerRun::Look() {
@@ -287,7 +274,7 @@ View ControllerRun::Look() {
 // New bests are kept as they come, so that they survive whatever happens to this process.
 void ControllerRun::KeepBest(const TestedModel& best) {
   if (best.model == nullptr || best_kept_ == best.version) return;
-  Result<void> kept = WriteTestedModel(Path(kBestModelFile), Facts(), best);
+  Result<void> kept = WriteTestedModel(Path(kBestModelFile), FactsOfModels(setup_), best);
   if (kept) {
     best_kept_ = best.version;
   } else if (std::exchange(best_refused_, best.version) != best.version) {
@@ -328,20 +315,12 @@ int ControllerRun::Serve(const Interrupts& interrupts) {
   host_->Stop();
   std::error_code ignored;
   fs::remove(Path(kAddressFile), ignored);
+  control_.reset();
   if (!deaf_ || finished_) return kOk;
   console_.Say(
       "out of file descriptors: nobody can connect any more. Start it again: it goes on; raise "
       "the limit (ulimit -n) or lower network.max_connections");
   return kDeaf;
-}
-
-store::ModelFacts ControllerRun::Facts() const {
-  store::ModelFacts facts = setup_.initial.facts;
-  facts["dataset"] = setup_.config.source.dataset;
-  facts["policy"] = std::string(federation::NameOf(setup_.config.federation.policy));
-  facts["seed"] = Text(setup_.config.simulation.seed);
-  facts["federation"] = setup_.federation;
-  return facts;
 }
 
 Result<void> ControllerRun::Conclude() {
@@ -361,7 +340,7 @@ Result<void> ControllerRun::Conclude() {
     if (!tests.empty() && tests.back().version == last.version) {
       last.accuracy = tests.back().accuracy;
     }
-    written = WriteTestedModel(Path(kFinalModelFile), Facts(), last);
+    written = WriteTestedModel(Path(kFinalModelFile), FactsOfModels(setup_), last);
     const federation::StopCriteria& stop = controller.tests();
     KeepBest({stop.best_version(), stop.best_model(), stop.best_accuracy()});
     if (written) written = writer_->Finish(facts, controller);

@@ -23,12 +23,27 @@
 
 namespace metis::rpc {
 
-// One refusal, for the audit log.
+// One line of the audit log: what was refused, or what an operator did ("command", "export").
 struct Refusal {
   std::string peer;    // address
   std::string name;    // who it says it is; may be empty
   std::string reason;  // a word: "name", "stale-incarnation", "schema", "checksum", "oversize", ...
   std::string message;
+};
+
+// A community model for an operator, and what is known about it.
+struct ExportedModel {
+  ModelPtr model;
+  std::string facts_json;
+  std::string schema_json;
+};
+
+// What only the program knows of what an operator asks (proto/metis/v1/operations.proto). Called by
+// any thread; none may wait.
+struct OperatorHooks {
+  std::function<std::string()> status;  // the document of metis/operations/status.h
+  // The latest, or the best tested; the answer may come later, from any thread.
+  std::function<void(bool best, std::function<void(Result<ExportedModel>)> answer)> export_model;
 };
 
 struct ControllerServerOptions {
@@ -38,6 +53,9 @@ struct ControllerServerOptions {
   std::string config_toml;                 // what learners are told
   std::string program;
   Duration heartbeat;  // how often a participant speaks at least
+  // A Unix socket for operators, which nobody but this user may open: its path. Empty: none.
+  std::string control = {};
+  OperatorHooks operators = {};
   // Makes a received model durable before its event reaches the loop; called by workers, several at
   // once. Null: nothing is kept.
   std::function<Result<void>(const ModelPtr&)> keep;
