@@ -1,6 +1,7 @@
 #include "metis/rpc/controller_server.h"
 
 #include <grpcpp/grpcpp.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <chrono>
@@ -15,6 +16,7 @@
 #include "metis/rpc/download.h"
 #include "metis/rpc/enrolment.h"
 #include "metis/rpc/grpc_log.h"
+#include "metis/rpc/operations_service.h"
 #include "metis/rpc/server_core.h"
 #include "metis/rpc/upload.h"
 #include "proto/metis/v1/federation.grpc.pb.h"
@@ -82,6 +84,7 @@ class ControllerServer::Service final : public Methods {
  public:
   Service(ControllerServerOptions options, drivers::ControllerHost& host, ModelPool& pool)
       : core_(std::make_shared<ServerCore>(std::move(options), host, pool)),
+        operations_(core_),
         grpc_log_([this](const std::string& line) { Hear(line); }) {}
   ~Service() override { Shutdown(Duration()); }
 
@@ -113,6 +116,7 @@ class ControllerServer::Service final : public Methods {
   void SweepUntilStopped();
 
   const CorePtr core_;
+  OperationsService operations_;
   uint16_t port_ = 0;
   std::unique_ptr<EnrolmentService> enrolment_;  // null without an authority; outlives the server
   std::unique_ptr<grpc::Server> server_;
@@ -138,7 +142,20 @@ Result<void> ControllerServer::Service::Listen(const HostPort& address) {
     enrolment_ = std::make_unique<EnrolmentService>(core_);
     builder.RegisterService(enrolment_.get());
   }
+  builder.RegisterService(&operations_);
+  int control = 0;
+  if (!options.control.empty()) {
+    builder.AddListeningPort("unix:" + options.control, grpc::InsecureServerCredentials(),
+                             &control);
+  }
+  // The socket is this user's alone from its first moment.
+  const mode_t mask = ::umask(0177);
   server_ = builder.BuildAndStart();
+  ::umask(mask);
+  if (port != 0 && control == 0 && !options.control.empty()) {
+    return Unavailable(Text("cannot listen on ", options.control,
+                            ", the socket for operators: can its directory be written?"));
+  }
   if (!server_ || port == 0) {
     return Unavailable(Text("cannot listen on ", options.settings.listen,
                             ": is the port in use, or is the address not of this machine?"));
@@ -253,7 +270,11 @@ void ControllerServer::Refused(LearnerId who, const std::string& reason,
 
 Traffic ControllerServer::traffic() const {
   const ServerCore& core = *service_->core();
-  return {core.bytes_received, core.bytes_sent, core.conversations};
+  return {core.bytes_received, core.bytes_sent, core.conversations, core.refusals};
+}
+
+std::map<LearnerId, std::string> ControllerServer::Connections() const {
+  return service_->core()->participants.Connections();
 }
 
 std::set<LearnerId> ControllerServer::dismissed() const { return service_->core()->Dismissed(); }
