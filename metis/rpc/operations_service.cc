@@ -115,8 +115,15 @@ class ExportCall final : public grpc::ServerWriteReactor<v1::ExportPart>,
   }
 
   void Sweep(Clock::time_point now) override {
-    std::scoped_lock lock(mutex_);
-    if (now - progress_ >= core_->stalled) DropLocked();
+    {
+      std::scoped_lock lock(mutex_);
+      if (finished_ || now - progress_ < core_->stalled) return;
+      progress_ = now;
+      DropLocked();
+    }
+    core_->Refuse(peer_, "", "stalled",
+                  Text("an export made no progress for ", core_->options.settings.stalled,
+                       " and is dropped"));
   }
   void Drop() override {
     std::scoped_lock lock(mutex_);
