@@ -94,7 +94,8 @@ Result<Membership> ReadMembership(const std::string& state) {
 }
 
 // The directories of the user that may be meant.
-std::vector<std::string> Candidates(const std::string& base, const std::string& name,
+std::vector<std::string> Candidates(const std::string& base, authority::Role role,
+                                    const std::string& name,
                                     const std::optional<rpc::HostPort>& controller) {
   std::vector<std::string> found;
   std::error_code error;
@@ -104,6 +105,9 @@ std::vector<std::string> Candidates(const std::string& base, const std::string& 
     if (at == leaf.npos || !Exists(In(i->path().string(), kCertificate))) continue;
     if (!name.empty() && leaf.substr(0, at) != name) continue;
     if (controller && leaf.substr(at + 1) != HostPart(*controller)) continue;
+    const std::string certificate = ReadSmall(In(i->path().string(), kCertificate));
+    const std::vector<std::string> roles = rpc::ReadPeer(certificate).roles;
+    if (std::find(roles.begin(), roles.end(), authority::NameOf(role)) == roles.end()) continue;
     found.push_back(i->path().string());
   }
   std::sort(found.begin(), found.end());
@@ -170,7 +174,8 @@ Result<std::string> DefaultState(const std::string& name, const rpc::HostPort& c
   return Text(*base, "/", name, "@", HostPart(controller));
 }
 
-Result<std::optional<Membership>> FindMembership(const std::string& join, const std::string& name,
+Result<std::optional<Membership>> FindMembership(authority::Role role, const std::string& join,
+                                                 const std::string& name,
                                                  const std::string& state) {
   std::optional<rpc::HostPort> controller;
   if (!join.empty()) {
@@ -184,7 +189,7 @@ Result<std::optional<Membership>> FindMembership(const std::string& join, const 
   } else {
     Result<std::string> base = StatesDirectory();
     if (!base) return base.error();
-    found = Candidates(*base, name, controller);
+    found = Candidates(*base, role, name, controller);
   }
   if (found.empty()) return std::optional<Membership>();
   if (found.size() > 1) {

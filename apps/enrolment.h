@@ -29,11 +29,11 @@ struct Membership {
   rpc::HostPort controller;
   rpc::TlsFiles files;
 };
-// Looked for in `state`; where that is empty, among the user's own by name and controller
-// (HOST:PORT), as far as they are given. None: nobody enrolled here. An error where several fit, or
-// one is damaged.
-Result<std::optional<Membership>> FindMembership(const std::string& join, const std::string& name,
-                                                 const std::string& state);
+// Looked for in `state`; where that is empty, among the user's own of this role, by name and
+// controller (HOST:PORT) as far as they are given. None: nobody enrolled here. An error where
+// several fit, or one is damaged.
+Result<std::optional<Membership>> FindMembership(authority::Role role, const std::string& join,
+                                                 const std::string& name, const std::string& state);
 
 // Sees to it that `state`, which exists, holds the certificate of this token; of no effect where it
 // does. Tries until the controller answers or Ctrl-C comes. The caller holds the directory's lock.

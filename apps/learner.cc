@@ -200,7 +200,7 @@ int Main(int argc, const char* const* argv) {
     std::cout << kPrivacy;
     return Finish();
   }
-  if (MissesController(options.participant)) {
+  if (MissesController(options.participant, federation::Role::kLearner)) {
     return Complain("--join is missing: the controller's HOST:PORT, or --enrol with an invitation",
                     kUsage);
   }

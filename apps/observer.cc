@@ -127,7 +127,7 @@ int Main(int argc, const char* const* argv) {
   AddLoadOptions(app, options.data);
   AddVersionOption(app);
   if (std::optional<int> code = ParseArguments(app, argc, argv)) return *code;
-  if (MissesController(options.participant)) {
+  if (MissesController(options.participant, federation::Role::kObserver)) {
     return Complain("--join is missing: the controller's HOST:PORT, or --enrol with an invitation",
                     kUsage);
   }

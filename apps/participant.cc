@@ -51,6 +51,11 @@ Result<std::string> NameOf(const ParticipantOptions& options,
   return options.name;
 }
 
+authority::Role RoleOf(federation::Role role) {
+  return role == federation::Role::kObserver ? authority::Role::kObserver
+                                             : authority::Role::kLearner;
+}
+
 // Who joins, where, and with what.
 struct Identity {
   rpc::HostPort controller;
@@ -60,12 +65,12 @@ struct Identity {
 };
 
 // With certificates of its own, or those of an earlier enrolment.
-Result<Identity> IdentifyByFiles(const ParticipantOptions& options) {
+Result<Identity> IdentifyByFiles(const ParticipantOptions& options, federation::Role role) {
   ParticipantOptions given = options;
   const rpc::TlsFiles& files = options.tls.files;
   if (files.ca.empty() && files.certificate.empty() && files.key.empty() && !options.tls.insecure) {
     Result<std::optional<Membership>> found =
-        FindMembership(options.join, options.name, options.state);
+        FindMembership(RoleOf(role), options.join, options.name, options.state);
     if (!found) return found.error();
     if (*found) {
       given.tls.files = (*found)->files;
@@ -108,8 +113,7 @@ Result<void> CheckInvitation(const ParticipantOptions& options, const authority:
     return Invalid(Text("--name ", options.name, ": the invitation is for \"", token.name,
                         "\": leave --name out"));
   }
-  const bool observer = role == federation::Role::kObserver;
-  if (token.role == (observer ? authority::Role::kObserver : authority::Role::kLearner)) return {};
+  if (token.role == RoleOf(role)) return {};
   const bool admin = token.role == authority::Role::kAdmin;
   return Invalid(Text("the invitation of \"", token.name, "\" is for the role ",
                       authority::NameOf(token.role), ": use it with `metis ",
@@ -164,9 +168,10 @@ void AddParticipantOptions(CLI::App& app, ParticipantOptions& options) {
                  "with; default: one for each name and controller below ~/.local/state/metis");
 }
 
-bool MissesController(const ParticipantOptions& options) {
+bool MissesController(const ParticipantOptions& options, federation::Role role) {
   if (!options.join.empty() || !options.enrol.empty()) return false;
-  Result<std::optional<Membership>> found = FindMembership("", options.name, options.state);
+  Result<std::optional<Membership>> found =
+      FindMembership(RoleOf(role), "", options.name, options.state);
   return found && !*found;
 }
 
@@ -200,7 +205,7 @@ Result<Incarnation> Lives::Begin(uint32_t now_s) {
 Result<Joined> JoinFederation(const ParticipantOptions& options, federation::Role role,
                               Console& console, const Interrupts& interrupts) {
   Result<Identity> identity = options.enrol.empty()
-                                  ? IdentifyByFiles(options)
+                                  ? IdentifyByFiles(options, role)
                                   : IdentifyByInvitation(options, role, console, interrupts);
   if (!identity) return identity.error();
   Result<Incarnation> incarnation = identity->lives->Begin(SecondsNow());

@@ -33,7 +33,7 @@ void AddParticipantOptions(CLI::App& app, ParticipantOptions& options);
 
 // Nothing says where the controller is: neither itself, nor an invitation, nor an earlier
 // enrolment.
-bool MissesController(const ParticipantOptions& options);
+bool MissesController(const ParticipantOptions& options, federation::Role role);
 
 // Numbers the lives of a participant. A file of the state directory says the latest; it is locked
 // while this lives, so that nobody is in a federation twice.

@@ -194,17 +194,20 @@ Result<std::string> Authority::Invite(const std::string& name, Role role, Durati
 
 Verdict Authority::Enrol(const std::string& name, const std::string& secret,
                          const std::string& request) {
-  Verdict malformed;
-  malformed.reason = "malformed";
+  const auto refused = [](const char* reason, const std::string& message) {
+    Verdict verdict;
+    verdict.reason = reason;
+    verdict.message = message;
+    return verdict;
+  };
+  Result<bool> known = ledger_->Knows(secret);
+  if (!known) return refused("failed", known.error().message);
+  if (!*known) return refused("invitation", kNoInvitation);
   if (Result<void> good = wire::CheckName(name); !good) {
-    malformed.message = good.error().message;
-    return malformed;
+    return refused("malformed", good.error().message);
   }
   Result<RequestFacts> facts = ReadRequest(request);
-  if (!facts) {
-    malformed.message = facts.error().message;
-    return malformed;
-  }
+  if (!facts) return refused("malformed", facts.error().message);
   const int64_t now = calendar_();
   return ledger_->Redeem(secret, name, facts->public_key, now, [&](const Invitation& invitation) {
     return IssueFor(certificate_, key_, request, name, invitation.role, {now, kParticipantDays});

@@ -165,6 +165,15 @@ Result<void> Ledger::Add(const std::string& secret, const Invitation& invitation
   return writer_->Fault("keeping the invitation");
 }
 
+Result<bool> Ledger::Knows(const std::string& secret) {
+  std::scoped_lock lock(read_mutex_);
+  const Sha256 hash = Sha256Of(secret);
+  Statement find(reader_->get(), "SELECT 1 FROM invitations WHERE secret = ?");
+  const int found = find.BindBytes(BytesOf(hash)).Step();
+  if (found != SQLITE_ROW && found != SQLITE_DONE) return reader_->Fault("reading");
+  return found == SQLITE_ROW;
+}
+
 Verdict Ledger::Redeem(const std::string& secret, const std::string& name, const Sha256& public_key,
                        int64_t now_s,
                        const std::function<Result<Issued>(const Invitation&)>& issue) {
@@ -187,11 +196,7 @@ Verdict Ledger::RedeemIn(Connection& in, const std::string& secret, const std::s
                  "SELECT id, name, role, made, expires, used, withdrawn FROM invitations WHERE "
                  "secret = ?");
   const int found = find.BindBytes(BytesOf(hash)).Step();
-  if (found == SQLITE_DONE) {
-    return Refused("invitation",
-                   "this controller's authority has made no such invitation: ask its operator for "
-                   "one (`metis ca invite NAME`)");
-  }
+  if (found == SQLITE_DONE) return Refused("invitation", kNoInvitation);
   if (found != SQLITE_ROW) return Refused("failed", in.Fault("reading").message);
   const int64_t id = find.Integer(0);
   const Invitation invitation{find.Bytes(1),   RoleOf(find.Integer(2)), find.Integer(3),

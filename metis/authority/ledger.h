@@ -42,6 +42,10 @@ struct CertificateRecord {
 
 using Verdict = rpc::CertificateAuthority::Verdict;
 
+inline constexpr const char* kNoInvitation =
+    "this controller's authority has made no such invitation: ask its operator for one (`metis ca "
+    "invite NAME`)";
+
 class Ledger {
  public:
   // `create`: makes the file, readable by its owner alone, if it is not there.
@@ -53,6 +57,8 @@ class Ledger {
   Result<void> SetFact(const std::string& key, const std::string& value);
 
   Result<void> Add(const std::string& secret, const Invitation& invitation);
+  // Whether there ever was such an invitation: cheap, for those who guess.
+  Result<bool> Knows(const std::string& secret);
   // All or nothing, and durable when this returns: the invitation is used up, and the certificate
   // that `issue` makes is in the ledger.
   Verdict Redeem(const std::string& secret, const std::string& name, const Sha256& public_key,

@@ -1,6 +1,7 @@
 #include "metis/rpc/controller_server.h"
 
 #include <grpcpp/grpcpp.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <chrono>
@@ -16,6 +17,7 @@
 #include "metis/rpc/download.h"
 #include "metis/rpc/enrolment.h"
 #include "metis/rpc/grpc_log.h"
+#include "metis/rpc/operations_service.h"
 #include "metis/rpc/server_core.h"
 #include "metis/rpc/upload.h"
 #include "proto/metis/v1/federation.grpc.pb.h"
@@ -95,6 +97,7 @@ class ControllerServer::Service final : public Methods {
  public:
   Service(ControllerServerOptions options, drivers::ControllerHost& host, ModelPool& pool)
       : core_(std::make_shared<ServerCore>(std::move(options), host, pool)),
+        operations_(core_),
         grpc_log_([this](const std::string& line) { Hear(line); }) {}
   ~Service() override { Shutdown(Duration()); }
 
@@ -127,6 +130,7 @@ class ControllerServer::Service final : public Methods {
 
   const CorePtr core_;
   const std::unique_ptr<grpc::Service> clock_ = MakeClockService(DoorkeeperOf(core_));
+  OperationsService operations_;
   uint16_t port_ = 0;
   std::unique_ptr<EnrolmentService> enrolment_;  // null without an authority; outlives the server
   std::unique_ptr<grpc::Server> server_;
@@ -153,7 +157,20 @@ Result<void> ControllerServer::Service::Listen(const HostPort& address) {
     enrolment_ = std::make_unique<EnrolmentService>(core_);
     builder.RegisterService(enrolment_.get());
   }
+  builder.RegisterService(&operations_);
+  int control = 0;
+  if (!options.control.empty()) {
+    builder.AddListeningPort("unix:" + options.control, grpc::InsecureServerCredentials(),
+                             &control);
+  }
+  // The socket is this user's alone from its first moment.
+  const mode_t mask = ::umask(0177);
   server_ = builder.BuildAndStart();
+  ::umask(mask);
+  if (port != 0 && control == 0 && !options.control.empty()) {
+    return Unavailable(Text("cannot listen on ", options.control,
+                            ", the socket for operators: can its directory be written?"));
+  }
   if (!server_ || port == 0) {
     return Unavailable(Text("cannot listen on ", options.settings.listen,
                             ": is the port in use, or is the address not of this machine?"));
@@ -216,6 +233,7 @@ void ControllerServer::Service::Shutdown(Duration grace) {
     wake_.notify_one();
     if (sweeper_.joinable()) sweeper_.join();
     core_->workers.Stop();
+    if (enrolment_) enrolment_->Stop();
     server_ = nullptr;
     std::unique_ptr<AcceptWatch> watch;
     std::scoped_lock lock(watch_mutex_);
@@ -267,7 +285,11 @@ void ControllerServer::Refused(LearnerId who, const std::string& reason,
 
 Traffic ControllerServer::traffic() const {
   const ServerCore& core = *service_->core();
-  return {core.bytes_received, core.bytes_sent, core.conversations};
+  return {core.bytes_received, core.bytes_sent, core.conversations, core.refusals};
+}
+
+std::map<LearnerId, std::string> ControllerServer::Connections() const {
+  return service_->core()->participants.Connections();
 }
 
 std::set<LearnerId> ControllerServer::dismissed() const { return service_->core()->Dismissed(); }

@@ -39,7 +39,7 @@ grpc::ServerUnaryReactor* EnrolmentService::Enrol(grpc::CallbackServerContext* c
     reactor->Finish({grpc::StatusCode::RESOURCE_EXHAUSTED, words});
     return reactor;
   }
-  core_->workers.Post([this, reactor, peer, request, reply] {  // it waits for the disk
+  worker_.Post([this, reactor, peer, request, reply] {  // it waits for the disk
     const grpc::Status status = Answer(peer, *request, *reply);
     --under_way_;
     reactor->Finish(status);
@@ -60,9 +60,9 @@ grpc::Status EnrolmentService::Answer(const std::string& peer, const v1::EnrolRe
                                          ? "the authority can't keep its books just now"
                                          : verdict.message};
   }
-  core_->Record(peer, name, "enrolled",
-                Text("as ", verdict.role, ", certificate ", verdict.serial,
-                     verdict.again ? ", which it had not received" : ""));
+  core_->Note(peer, name, "enrolled",
+              Text("as ", verdict.role, ", certificate ", verdict.serial,
+                   verdict.again ? ", which it had not received" : ""));
   core_->Say(Text("\"", name, "\" has enrolled as ", verdict.role));
   reply.set_certificate(verdict.certificate);
   reply.set_authority(authority.certificate());

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "metis/rpc/server_core.h"
+#include "metis/rpc/worker_pool.h"
 #include "proto/metis/v1/operations.grpc.pb.h"
 
 namespace metis::rpc {
@@ -17,6 +18,9 @@ class EnrolmentService final : public v1::Enrolment::CallbackService {
   // The core has an authority.
   explicit EnrolmentService(CorePtr core) : core_(std::move(core)) {}
 
+  // After the server's own end: nobody calls any more.
+  void Stop() { worker_.Stop(); }
+
  private:
   grpc::ServerUnaryReactor* Enrol(grpc::CallbackServerContext* context,
                                   const v1::EnrolRequest* request, v1::EnrolReply* reply) override;
@@ -25,6 +29,7 @@ class EnrolmentService final : public v1::Enrolment::CallbackService {
 
   const CorePtr core_;
   std::atomic<uint32_t> under_way_ = 0;
+  WorkerPool worker_{1};  // its own: whoever calls must not hold up those who send models
 };
 
 }  // namespace metis::rpc

@@ -125,6 +125,7 @@ void ServerCore::RefuseKnown(LearnerId who, const std::string& reason, const std
 
 void ServerCore::Refuse(const std::string& peer, const std::string& name, const std::string& reason,
                         const std::string& message) {
+  ++refusals;
   if (!options.audit) return;
   std::scoped_lock lock(audit_mutex_);
   const Clock::time_point now = Clock::now();
@@ -143,8 +144,8 @@ void ServerCore::Refuse(const std::string& peer, const std::string& name, const 
   options.audit({peer, name, reason, message});
 }
 
-void ServerCore::Record(const std::string& peer, const std::string& name, const std::string& reason,
-                        const std::string& message) {
+void ServerCore::Note(const std::string& peer, const std::string& name, const std::string& reason,
+                      const std::string& message) {
   if (!options.audit) return;
   std::scoped_lock lock(audit_mutex_);
   options.audit({peer, name, reason, message});
@@ -158,9 +159,9 @@ void ServerCore::Say(const std::string& text) const {
 
 ServerCore::Proof ServerCore::ProofOf(const grpc::CallbackServerContext& context) const {
   Proof proof;
-  proof.tls = options.credentials.has_value();
   proof.local = context.peer().starts_with("unix:");
-  if (!proof.tls || proof.local) return proof;
+  proof.tls = options.credentials.has_value() && !proof.local;
+  if (!proof.tls) return proof;
   const std::shared_ptr<const grpc::AuthContext> shown = context.auth_context();
   for (const grpc::string_ref& name : shown->FindPropertyValues(GRPC_PEER_DNS_PROPERTY_NAME)) {
     proof.names.emplace_back(name.data(), name.size());
@@ -179,7 +180,7 @@ ServerCore::Proof ServerCore::ProofOf(const grpc::CallbackServerContext& context
 }
 
 std::optional<Denial> ServerCore::DenialOf(const Proof& proof) const {
-  if (options.authority == nullptr || !proof.tls || proof.local) return std::nullopt;
+  if (options.authority == nullptr || !proof.tls) return std::nullopt;
   if (proof.serial.empty()) {
     return Denial{
         "certificate",

@@ -55,6 +55,7 @@ class ServerCore {
   std::atomic<uint64_t> bytes_received = 0;
   std::atomic<uint64_t> bytes_sent = 0;
   std::atomic<uint32_t> conversations = 0;
+  std::atomic<uint64_t> refusals = 0;
   std::atomic<bool> closing = false;
 
   // On the sender's thread.
@@ -67,11 +68,12 @@ class ServerCore {
   // A refusal, for the audit and nowhere else. Never under a lock.
   void Refuse(const std::string& peer, const std::string& name, const std::string& reason,
               const std::string& message);
-  // The same, of whoever has this id.
+  // Something granted, or done by an operator, for the audit: written however much is refused.
+  // Never under a lock.
+  void Note(const std::string& peer, const std::string& name, const std::string& reason,
+            const std::string& message);
+  // A refusal of whoever has this id.
   void RefuseKnown(LearnerId who, const std::string& reason, const std::string& message);
-  // Something granted, for the audit: written however much is refused.
-  void Record(const std::string& peer, const std::string& name, const std::string& reason,
-              const std::string& message);
   void Say(const std::string& text) const;
 
   void Add(const std::shared_ptr<LiveStream>& stream);
