@@ -23,10 +23,12 @@ int Main(int argc, const char* const* argv) {
   app.footer(
       "Examples:\n"
       "  metis model init mnist-cnn --dataset fashion-mnist --out initial.metis\n"
+      "  metis ca init authority --host fed.example.org\n"
       "  metis controller federation.toml --model initial.metis --run runs/first \\\n"
-      "    --listen 0.0.0.0:7740 --ca ca.pem --certificate controller.pem --key controller.key\n"
-      "  metis controller --run runs/first --ca ca.pem --certificate controller.pem \\\n"
-      "    --key controller.key                                 (goes on)\n"
+      "    --listen 0.0.0.0:7740 --authority authority\n"
+      "  metis controller --run runs/first --listen 0.0.0.0:7740 --ca ca.pem \\\n"
+      "    --certificate controller.pem --key controller.key    (goes on; an authority of your "
+      "own)\n"
       "  metis controller --run runs/try --insecure             (built-in data, this machine)\n\n"
       "Exit codes: 0 finished or ended by an operator, 1 failed, 2 wrong command line, 75 out of\n"
       "file descriptors (start it again: it goes on).");
@@ -38,6 +40,11 @@ int Main(int argc, const char* const* argv) {
   app.add_option("--run", options.run, "Run directory: a new one, or one to go on with")
       ->required();
   app.add_option("--listen", listen, "HOST:PORT to listen on (network.listen)");
+  app.add_option(
+         "--authority", options.authority,
+         "Directory of `metis ca init`: the controller's certificate is there, and those who\n"
+         "were invited get theirs")
+      ->type_name("DIR");
   AddTlsOptions(app, options.tls);
   app.add_option("--record", record,
                  "replayable: keep the model of every update, for `metis replay`; light: don't;\n"

@@ -24,6 +24,7 @@ struct ControllerOptions {
   std::string run;    // directory
   std::optional<report::Record> record;  // none: the run's own, or light
   TlsOptions tls;
+  std::string authority;  // directory of `metis ca init`; empty: certificates of the operator's own
 };
 
 // Begins the federation, or goes on with the one that the directory holds, until it has finished or

@@ -39,12 +39,14 @@ constexpr const char* kPrivacy =
 
 What never leaves it:
 
-  examples, their labels, and anything derived from a single one of them
-  the data's names, paths, files and schema
+  examples and their labels
+  the data's names, paths and files
   gradients of single mini-batches, momentum, and any model but those of updates
-  loss and counts of single examples
+  the loss of a single example; nor counts of one, but where it is the only one of its class in the
+    validation set: then the counts of that class are its own
 
-A model is computed from the examples, and what can be learnt about them from it is not bounded by Metis.
+A model is computed from the examples, and what can be learnt about them from it is not bounded by Metis;
+docs/security.md says what is protected against whom.
 Other learners see the models of updates, with the learner's number, when they evaluate them.
 With certificates all of it travels encrypted; with --insecure nothing does.
 )";
@@ -184,6 +186,7 @@ int Main(int argc, const char* const* argv) {
       "metis learner");
   app.footer(
       "Examples:\n"
+      "  metis learner --enrol TOKEN --data scans.npz          (TOKEN of `metis ca invite`)\n"
       "  metis learner --join controller.example:7740 --data scans.npz \\\n"
       "    --ca ca.pem --certificate site-3.pem --key site-3.key\n"
       "  metis learner --join 127.0.0.1:7740 --insecure --name site-3 --data fashion-mnist \\\n"
@@ -197,8 +200,9 @@ int Main(int argc, const char* const* argv) {
     std::cout << kPrivacy;
     return Finish();
   }
-  if (options.participant.join.empty()) {
-    return Complain("--join is missing: the controller's HOST:PORT", kUsage);
+  if (MissesController(options.participant, federation::Role::kLearner)) {
+    return Complain("--join is missing: the controller's HOST:PORT, or --enrol with an invitation",
+                    kUsage);
   }
   if (options.site.data.what.empty()) {
     return Complain("--data is missing: what does this site learn from?", kUsage);

@@ -112,6 +112,7 @@ int Main(int argc, const char* const* argv) {
       "metis observer");
   app.footer(
       "Examples:\n"
+      "  metis observer --enrol TOKEN --data fashion-mnist     (TOKEN of `metis ca invite`)\n"
       "  metis observer --join controller.example:7740 --data fashion-mnist \\\n"
       "    --ca ca.pem --certificate observer.pem --key observer.key\n"
       "  metis observer --join 127.0.0.1:7740 --insecure --name observer --data test.npz "
@@ -126,8 +127,9 @@ int Main(int argc, const char* const* argv) {
   AddLoadOptions(app, options.data);
   AddVersionOption(app);
   if (std::optional<int> code = ParseArguments(app, argc, argv)) return *code;
-  if (options.participant.join.empty()) {
-    return Complain("--join is missing: the controller's HOST:PORT", kUsage);
+  if (MissesController(options.participant, federation::Role::kObserver)) {
+    return Complain("--join is missing: the controller's HOST:PORT, or --enrol with an invitation",
+                    kUsage);
   }
   if (options.data.what.empty()) {
     return Complain("--data is missing: what are models tested on?", kUsage);

@@ -14,7 +14,10 @@
 #include <utility>
 
 #include "apps/cli.h"
+#include "apps/enrolment.h"
+#include "metis/authority/token.h"
 #include "metis/core/text.h"
+#include "metis/rpc/client_channel.h"
 #include "metis/store/posix_file.h"
 #include "metis/wire/messages.h"
 
@@ -22,33 +25,6 @@ namespace metis::apps {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Writes a small file whole or not at all, and onto the disk.
-Result<void> WriteDurably(const std::string& path, const std::string& text) {
-  const std::string fresh = path + ".new";
-  {
-    const store::File file(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-    if (!file.ok()) return store::Failed("creating", fresh);
-    const bool written = store::WriteAll(file.get(), text.data(), text.size());
-    if (!written || ::fsync(file.get()) != 0) return store::Failed("writing", fresh);
-  }
-  if (::rename(fresh.c_str(), path.c_str()) != 0) return store::Failed("renaming", fresh);
-  return store::SyncDirectory(fs::path(path).parent_path());
-}
-
-// ~/.local/state/metis/site-3@controller.example-7740
-Result<std::string> DefaultState(const std::string& name, const rpc::HostPort& controller) {
-  const char* state = std::getenv("XDG_STATE_HOME");
-  const char* home = std::getenv("HOME");
-  const auto given = [](const char* value) { return value != nullptr && value[0] != '\0'; };
-  if (!given(state) && !given(home)) {
-    return Invalid("neither XDG_STATE_HOME nor HOME is set: name a directory with --state");
-  }
-  const std::string base = given(state) ? state : Text(home, "/.local/state");
-  std::string host = controller.host;
-  std::replace(host.begin(), host.end(), '/', '_');
-  return Text(base, "/metis/", name, "@", host, "-", controller.port);
-}
 
 uint32_t SecondsNow() {
   const auto since = std::chrono::system_clock::now().time_since_epoch();
@@ -75,16 +51,128 @@ Result<std::string> NameOf(const ParticipantOptions& options,
   return options.name;
 }
 
+authority::Role RoleOf(federation::Role role) {
+  return role == federation::Role::kObserver ? authority::Role::kObserver
+                                             : authority::Role::kLearner;
+}
+
+// Who joins, where, and with what.
+struct Identity {
+  rpc::HostPort controller;
+  std::string name;
+  std::unique_ptr<Lives> lives;
+  std::optional<rpc::Credentials> credentials;
+};
+
+// With certificates of its own, or those of an earlier enrolment.
+Result<Identity> IdentifyByFiles(const ParticipantOptions& options, federation::Role role) {
+  ParticipantOptions given = options;
+  const rpc::TlsFiles& files = options.tls.files;
+  if (files.ca.empty() && files.certificate.empty() && files.key.empty() && !options.tls.insecure) {
+    Result<std::optional<Membership>> found =
+        FindMembership(RoleOf(role), options.join, options.name, options.state);
+    if (!found) return found.error();
+    if (*found) {
+      given.tls.files = (*found)->files;
+      given.state = (*found)->state;
+      if (given.join.empty()) given.join = rpc::AddressOf((*found)->controller);
+    }
+  }
+  if (given.join.empty()) {
+    return Invalid("--join is missing: the controller's HOST:PORT, or --enrol with an invitation");
+  }
+  Identity identity;
+  Result<rpc::HostPort> controller = rpc::ParseHostPort(given.join);
+  if (!controller) return controller.error().In("--join");
+  identity.controller = *std::move(controller);
+  Result<std::optional<rpc::Credentials>> credentials =
+      LoadTls(given.tls, /*for_server=*/false, identity.controller.host);
+  if (!credentials) return credentials.error();
+  identity.credentials = *std::move(credentials);
+  Result<std::string> name = NameOf(given, identity.credentials);
+  if (!name) return name.error();
+  identity.name = *std::move(name);
+  Result<std::string> state = given.state.empty() ? DefaultState(identity.name, identity.controller)
+                                                  : Result<std::string>(given.state);
+  if (!state) return state.error();
+  Result<std::unique_ptr<Lives>> lives = Lives::Open(*state);
+  if (!lives) return lives.error();
+  identity.lives = *std::move(lives);
+  return identity;
+}
+
+Result<void> CheckInvitation(const ParticipantOptions& options, const authority::Token& token,
+                             federation::Role role) {
+  const rpc::TlsFiles& files = options.tls.files;
+  if (options.tls.insecure || !files.ca.empty() || !files.certificate.empty() ||
+      !files.key.empty()) {
+    return Invalid(
+        "--enrol gets a certificate: leave --ca, --certificate, --key and --insecure out");
+  }
+  if (!options.name.empty() && options.name != token.name) {
+    return Invalid(Text("--name ", options.name, ": the invitation is for \"", token.name,
+                        "\": leave --name out"));
+  }
+  if (token.role == RoleOf(role)) return {};
+  const bool admin = token.role == authority::Role::kAdmin;
+  return Invalid(Text("the invitation of \"", token.name, "\" is for the role ",
+                      authority::NameOf(token.role), ": use it with `metis ",
+                      admin ? "ca enrol TOKEN" : Text(authority::NameOf(token.role), " --enrol"),
+                      "`"));
+}
+
+Result<Identity> IdentifyByInvitation(const ParticipantOptions& options, federation::Role role,
+                                      Console& console, const Interrupts& interrupts) {
+  Result<authority::Token> token = authority::ParseToken(options.enrol);
+  if (!token) return token.error().In("--enrol");
+  if (Result<void> good = CheckInvitation(options, *token, role); !good) return good.error();
+  Identity identity;
+  identity.name = token->name;
+  Result<rpc::HostPort> controller = ControllerOf(*token, options.join);
+  if (!controller) return controller.error();
+  identity.controller = *std::move(controller);
+  Result<std::string> state = options.state.empty()
+                                  ? DefaultState(identity.name, identity.controller)
+                                  : Result<std::string>(options.state);
+  if (!state) return state.error();
+  Result<std::unique_ptr<Lives>> lives = Lives::Open(*state);
+  if (!lives) return lives.error();
+  identity.lives = *std::move(lives);
+  Result<Membership> membership = Enrol(
+      *token, identity.controller, *state,
+      [&console](const std::string& text) { console.Say(text); }, interrupts);
+  if (!membership) return membership.error();
+  TlsOptions tls;
+  tls.files = membership->files;
+  Result<std::optional<rpc::Credentials>> credentials =
+      LoadTls(tls, /*for_server=*/false, identity.controller.host);
+  if (!credentials) return credentials.error();
+  identity.credentials = *std::move(credentials);
+  return identity;
+}
+
 }  // namespace
 
 void AddParticipantOptions(CLI::App& app, ParticipantOptions& options) {
   app.add_option("--join", options.join, "The controller's HOST:PORT");
   app.add_option("--name", options.name,
                  "Who this is in the federation; default: the certificate's DNS name");
+  app.add_option(
+         "--enrol", options.enrol,
+         "TOKEN, of `metis ca invite`: gets a certificate and joins; later starts find it,\n"
+         "with the same --enrol or without")
+      ->type_name("TOKEN");
   AddTlsOptions(app, options.tls);
   app.add_option("--state", options.state,
-                 "Directory that numbers the lives of this participant; default: one for each\n"
-                 "name and controller below ~/.local/state/metis");
+                 "Directory that numbers the lives of this participant and holds what it enrolled\n"
+                 "with; default: one for each name and controller below ~/.local/state/metis");
+}
+
+bool MissesController(const ParticipantOptions& options, federation::Role role) {
+  if (!options.join.empty() || !options.enrol.empty()) return false;
+  Result<std::optional<Membership>> found =
+      FindMembership(RoleOf(role), "", options.name, options.state);
+  return found && !*found;
 }
 
 Result<std::unique_ptr<Lives>> Lives::Open(const std::string& directory) {
@@ -109,39 +197,33 @@ Result<Incarnation> Lives::Begin(uint32_t now_s) {
     }
   }
   const uint32_t next = std::max(latest + 1, now_s);
-  if (Result<void> kept = WriteDurably(path_, Text(next, "\n")); !kept) return kept.error();
+  if (Result<void> kept = store::WriteDurably(path_, Text(next, "\n"), 0600); !kept)
+    return kept.error();
   return Incarnation(next);
 }
 
 Result<Joined> JoinFederation(const ParticipantOptions& options, federation::Role role,
                               Console& console, const Interrupts& interrupts) {
-  Result<rpc::HostPort> controller = rpc::ParseHostPort(options.join);
-  if (!controller) return controller.error().In("--join");
-  Result<std::optional<rpc::Credentials>> credentials =
-      LoadTls(options.tls, /*for_server=*/false, controller->host);
-  if (!credentials) return credentials.error();
-  Result<std::string> name = NameOf(options, *credentials);
-  if (!name) return name.error();
-  Result<std::string> state =
-      options.state.empty() ? DefaultState(*name, *controller) : Result<std::string>(options.state);
-  if (!state) return state.error();
-  Result<std::unique_ptr<Lives>> lives = Lives::Open(*state);
-  if (!lives) return lives.error();
-  Result<Incarnation> incarnation = (*lives)->Begin(SecondsNow());
+  Result<Identity> identity = options.enrol.empty()
+                                  ? IdentifyByFiles(options, role)
+                                  : IdentifyByInvitation(options, role, console, interrupts);
+  if (!identity) return identity.error();
+  Result<Incarnation> incarnation = identity->lives->Begin(SecondsNow());
   if (!incarnation) return incarnation.error();
 
   rpc::ParticipantClientOptions dial;
-  dial.controller = *controller;
-  dial.credentials = *std::move(credentials);
-  dial.name = *name;
+  dial.controller = identity->controller;
+  dial.credentials = std::move(identity->credentials);
+  dial.name = identity->name;
   dial.incarnation = *incarnation;
   dial.role = role;
   dial.program = Text("metis ", Version());
   dial.say = [&console, plain = !dial.credentials](const std::string& text) {
     // What a TLS port does with plain text: it hangs up.
     const bool hung_up = plain && text.find("Socket closed") != text.npos;
-    console.Say(text +
-                (hung_up ? "; does it speak TLS? Then give --ca, --certificate and --key" : ""));
+    console.Say(
+        text + (hung_up ? "; does it speak TLS? Then give --enrol, or --ca, --certificate and --key"
+                        : ""));
   };
   Result<std::unique_ptr<rpc::ParticipantClient>> client =
       rpc::ParticipantClient::Connect(dial, interrupts.token());
@@ -153,8 +235,8 @@ Result<Joined> JoinFederation(const ParticipantOptions& options, federation::Rol
     return config.error().In("is the controller of another version of Metis?");
   }
   (*client)->SetHeartbeat(config->federation.membership.heartbeat);
-  return Joined{*std::move(lives), *std::move(name), *incarnation, *std::move(config),
-                *std::move(client)};
+  return Joined{std::move(identity->lives), std::move(identity->name), *incarnation,
+                *std::move(config), *std::move(client)};
 }
 
 std::string SchemaDifference(const ModelSchema& federation, const ModelSchema& own) {

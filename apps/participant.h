@@ -25,10 +25,15 @@ struct ParticipantOptions {
   std::string join;   // HOST:PORT
   std::string name;   // empty: the certificate's
   std::string state;  // directory; empty: one of the user's, by name and controller
+  std::string enrol;  // a token of `metis ca invite`
   TlsOptions tls;
 };
 
 void AddParticipantOptions(CLI::App& app, ParticipantOptions& options);
+
+// Nothing says where the controller is: neither itself, nor an invitation, nor an earlier
+// enrolment.
+bool MissesController(const ParticipantOptions& options, federation::Role role);
 
 // Numbers the lives of a participant. A file of the state directory says the latest; it is locked
 // while this lives, so that nobody is in a federation twice.

@@ -25,15 +25,17 @@ Result<std::optional<rpc::Credentials>> LoadTls(const TlsOptions& options, bool 
     if (any) return Invalid("--insecure and certificates exclude each other: leave one out");
     if (!rpc::IsLoopback(host)) {
       return Invalid(Text("--insecure is for this machine alone (127.0.0.1, localhost), and ", host,
-                          " is another or can be reached from others: give --ca, --certificate ",
-                          "and --key (scripts/make_certificates.sh makes some to try)"));
+                          " is another or can be reached from others: give ",
+                          for_server ? "--authority" : "--enrol", ", or --ca, --certificate and ",
+                          "--key"));
     }
     return std::optional<rpc::Credentials>();
   }
   if (!any) {
-    return Invalid(
-        "a federation speaks TLS: give --ca, --certificate and --key "
-        "(scripts/make_certificates.sh makes some to try), or --insecure on this machine alone");
+    return Invalid(Text("a federation speaks TLS: give ",
+                        for_server ? "--authority (a directory of `metis ca init`)"
+                                   : "--enrol (a token of `metis ca invite`)",
+                        ", or --ca, --certificate and --key, or --insecure on this machine alone"));
   }
   for (const auto& [option, file] :
        {std::pair{"--ca", &files.ca}, std::pair{"--certificate", &files.certificate},

@@ -32,6 +32,8 @@ LAYERS = {
     "sim": ("core federation learner data drivers", ""),
     "wire": ("core federation", "proto/metis/ google/protobuf zstd.h xxhash.h immintrin.h cpuid.h"),
     "rpc": ("core federation store learner drivers wire", "posix proto/metis/ google/protobuf grpc openssl/"),
+    # Of rpc: certificate_authority.h, which it implements.
+    "authority": ("core federation store wire rpc", "posix sqlite3.h openssl/"),
     # Of learner, sim, store, wire and rpc: settings.h.
     "config": ("core federation data learner sim store wire rpc", "toml++/"),
     "operations": ("core federation drivers report", "posix nlohmann/json.hpp"),

@@ -72,6 +72,7 @@ const std::vector<std::pair<std::string, std::string>> kOtherValues = {
     {"builtin.training_examples", "900"},
     {"builtin.test_examples", "300"},
     {"builtin.separation", "1.7"},
+    {"network.admins", "alice, bob-2"},
     {"network.listen", "0.0.0.0:0"},
     {"network.transfer", "half"},
     {"network.stalled", "45s"},

@@ -84,6 +84,31 @@ Result<void> ReadAddress(std::string_view text, std::string& address) {
   return {};
 }
 
+constexpr std::string_view kNameCharacters =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+
+// The names of certificates; whether there are such is seen when they call.
+Result<void> ReadNames(std::string_view text, std::vector<std::string>& names) {
+  std::vector<std::string> read;
+  while (text != kNone && !text.empty()) {
+    const size_t comma = std::min(text.find(','), text.size());
+    std::string_view name = text.substr(0, comma);
+    while (name.starts_with(' ')) name.remove_prefix(1);
+    while (name.ends_with(' ')) name.remove_suffix(1);
+    if (name.empty() || name.size() > 64 || name.find_first_not_of(kNameCharacters) != name.npos) {
+      return Invalid(Text("\"", name, "\" is no name: 1 to 64 letters, digits, - _ . are"));
+    }
+    read.emplace_back(name);
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
+  names = std::move(read);
+  return {};
+}
+
+std::string FormatNames(const std::vector<std::string>& names) {
+  return names.empty() ? std::string(kNone) : Join(names);
+}
+
 // Safe in a key path, in a file name and in a table.
 Result<void> ParseGroupName(std::string_view text, std::string& name) {
   auto allowed = [](char c) {
@@ -242,6 +267,7 @@ Keys NetworkKeys() {
       Time<Draft>("stalled", FIELD(config.network.stalled), {kZero, kYear, kAbove}, "A transfer without a byte of progress for this long is dropped; it goes on later where it stopped."),
       Whole<Draft>("receive_budget_mb", FIELD(config.network.receive_budget_mb), {1, kMany}, "Memory for the models that are being received; who comes when it is used up waits its turn."),
       Whole<Draft>("max_connections", FIELD(config.network.max_connections), {1, kMany}, "How many participants may be connected at a time."),
+      Phrase<Draft>("admins", FIELD(config.network.admins), "\"none\", or names of certificates: \"alice, bob\"", ReadNames, FormatNames, "Who may operate the federation over the network, beside certificates of the role admin (`metis ca invite NAME --role admin`)."),
   };
 }
 

@@ -1,6 +1,7 @@
 #include "metis/rpc/controller_server.h"
 
 #include <grpcpp/grpcpp.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <chrono>
@@ -10,10 +11,13 @@
 #include <utility>
 
 #include "metis/core/text.h"
+#include "metis/rpc/clock_service.h"
 #include "metis/rpc/conversation.h"
 #include "metis/rpc/descriptors.h"
 #include "metis/rpc/download.h"
+#include "metis/rpc/enrolment.h"
 #include "metis/rpc/grpc_log.h"
+#include "metis/rpc/operations_service.h"
 #include "metis/rpc/server_core.h"
 #include "metis/rpc/upload.h"
 #include "proto/metis/v1/federation.grpc.pb.h"
@@ -28,6 +32,7 @@ constexpr int kMaxStreams = 32;  // of one connection: a conversation, and trans
 // measured by gRPC's probes: those let ten streams over loopback fill memory with chunks nobody has
 // read.
 constexpr int kWindowBytes = 8 << 20;
+constexpr int kIdle_ms = 60'000;
 constexpr int kHttpFrameBytes = (4 << 20) + 64;
 constexpr int kWriteBufferBytes = 4 << 20;
 
@@ -42,7 +47,10 @@ int Milliseconds(Duration duration) {
 
 std::shared_ptr<grpc::ServerCredentials> MakeCredentials(const ControllerServerOptions& options) {
   if (!options.credentials) return grpc::InsecureServerCredentials();
-  grpc::SslServerCredentialsOptions tls(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+  // Who has no certificate yet must be able to ask for one; what else it may do is nothing.
+  grpc::SslServerCredentialsOptions tls(
+      options.authority != nullptr ? GRPC_SSL_REQUEST_CLIENT_CERTIFICATE_AND_VERIFY
+                                   : GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
   tls.pem_root_certs = options.credentials->ca;
   tls.pem_key_cert_pairs = {{options.credentials->key, options.credentials->certificate}};
   return grpc::SslServerCredentials(tls);
@@ -63,8 +71,24 @@ void SetLimits(grpc::ServerBuilder& builder, const ControllerServerOptions& opti
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, Milliseconds(2 * options.heartbeat));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, Milliseconds(2 * options.heartbeat));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  // Strangers who only hold a connection; a participant always has a call under way.
+  if (options.authority != nullptr) {
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdle_ms);
+  }
   // Participants may look for us as often as they like.
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0);
+}
+
+// Turns away whoever may not speak at all.
+Doorkeeper DoorkeeperOf(const CorePtr& core) {
+  return [core](const grpc::CallbackServerContext& context) {
+    const Proof proof = core->ProofOf(context);
+    if (proof.denied) {
+      core->Refuse(context.peer(), proof.names.empty() ? "" : proof.names.front(),
+                   proof.denied->reason, proof.denied->message);
+    }
+    return proof.denied;
+  };
 }
 
 }  // namespace
@@ -73,6 +97,7 @@ class ControllerServer::Service final : public Methods {
  public:
   Service(ControllerServerOptions options, drivers::ControllerHost& host, ModelPool& pool)
       : core_(std::make_shared<ServerCore>(std::move(options), host, pool)),
+        operations_(core_),
         grpc_log_([this](const std::string& line) { Hear(line); }) {}
   ~Service() override { Shutdown(Duration()); }
 
@@ -104,7 +129,10 @@ class ControllerServer::Service final : public Methods {
   void SweepUntilStopped();
 
   const CorePtr core_;
+  const std::unique_ptr<grpc::Service> clock_ = MakeClockService(DoorkeeperOf(core_));
+  OperationsService operations_;
   uint16_t port_ = 0;
+  std::unique_ptr<EnrolmentService> enrolment_;  // null without an authority; outlives the server
   std::unique_ptr<grpc::Server> server_;
   mutable std::mutex watch_mutex_;  // of the pointer, which gRPC's log uses
   std::unique_ptr<AcceptWatch> watch_;
@@ -124,7 +152,25 @@ Result<void> ControllerServer::Service::Listen(const HostPort& address) {
   int port = 0;
   builder.AddListeningPort(options.settings.listen, MakeCredentials(options), &port);
   builder.RegisterService(this);
+  builder.RegisterService(clock_.get());
+  if (options.authority != nullptr) {
+    enrolment_ = std::make_unique<EnrolmentService>(core_);
+    builder.RegisterService(enrolment_.get());
+  }
+  builder.RegisterService(&operations_);
+  int control = 0;
+  if (!options.control.empty()) {
+    builder.AddListeningPort("unix:" + options.control, grpc::InsecureServerCredentials(),
+                             &control);
+  }
+  // The socket is this user's alone from its first moment.
+  const mode_t mask = ::umask(0177);
   server_ = builder.BuildAndStart();
+  ::umask(mask);
+  if (port != 0 && control == 0 && !options.control.empty()) {
+    return Unavailable(Text("cannot listen on ", options.control,
+                            ", the socket for operators: can its directory be written?"));
+  }
   if (!server_ || port == 0) {
     return Unavailable(Text("cannot listen on ", options.settings.listen,
                             ": is the port in use, or is the address not of this machine?"));
@@ -187,6 +233,7 @@ void ControllerServer::Service::Shutdown(Duration grace) {
     wake_.notify_one();
     if (sweeper_.joinable()) sweeper_.join();
     core_->workers.Stop();
+    if (enrolment_) enrolment_->Stop();
     server_ = nullptr;
     std::unique_ptr<AcceptWatch> watch;
     std::scoped_lock lock(watch_mutex_);
@@ -238,7 +285,11 @@ void ControllerServer::Refused(LearnerId who, const std::string& reason,
 
 Traffic ControllerServer::traffic() const {
   const ServerCore& core = *service_->core();
-  return {core.bytes_received, core.bytes_sent, core.conversations};
+  return {core.bytes_received, core.bytes_sent, core.conversations, core.refusals};
+}
+
+std::map<LearnerId, std::string> ControllerServer::Connections() const {
+  return service_->core()->participants.Connections();
 }
 
 std::set<LearnerId> ControllerServer::dismissed() const { return service_->core()->Dismissed(); }

@@ -20,6 +20,14 @@ std::string CannotJoin(uint32_t most) {
               "it, or try again later");
 }
 
+std::string OtherRole(const std::string& name, const std::vector<std::string>& roles,
+                      federation::Role wanted) {
+  const std::string_view word = wanted == federation::Role::kObserver ? "observer" : "learner";
+  return Text("the certificate of \"", name, "\" is for the role ", metis::Join(roles), ", not ",
+              word, ": `metis ca invite ", name, " --role ", word,
+              "` makes an invitation for that");
+}
+
 }  // namespace
 
 grpc::ServerBidiReactor<v1::FromParticipant, v1::ToParticipant>* Conversation::Start(
@@ -89,9 +97,9 @@ void Conversation::Greet(const v1::Hello& hello) {
                   Text("\"", hello_.name(), "\" is not a name of the certificate, which says: ",
                        proof_.names.empty() ? "none" : metis::Join(proof_.names)));
   }
-  if (Result<federation::Role> role = wire::DecodeRole(hello_.role()); !role) {
-    return Fault("malformed", role.error().message);
-  }
+  Result<federation::Role> role = wire::DecodeRole(hello_.role());
+  if (!role) return Fault("malformed", role.error().message);
+  if (!proof_.MayBe(*role)) return Refuse("role", OtherRole(hello_.name(), proof_.roles, *role));
   core_->host.Identify(hello_.name(), [weak = std::weak_ptr(Self())](LearnerId id) {
     if (std::shared_ptr<Conversation> self = weak.lock()) self->Admit(id);
   });

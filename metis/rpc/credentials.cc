@@ -1,6 +1,7 @@
 #include "metis/rpc/credentials.h"
 
 #include <openssl/bio.h>
+#include <openssl/bn.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
@@ -161,18 +162,24 @@ Result<void> CheckSignedBy(const TlsFiles& files, const std::vector<Certificate>
   return result;
 }
 
-Result<std::vector<std::string>> DnsNames(const std::string& path, X509* certificate) {
+// The subject alternative names of one kind.
+std::vector<std::string> NamesOfKind(X509* certificate, int kind) {
   std::vector<std::string> names;
   const Names all(static_cast<GENERAL_NAMES*>(
       X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr)));
   const int count = all ? sk_GENERAL_NAME_num(all.get()) : 0;
   for (int i = 0; i < count; ++i) {
     const GENERAL_NAME* name = sk_GENERAL_NAME_value(all.get(), i);
-    if (name->type != GEN_DNS) continue;
-    const ASN1_STRING* text = name->d.dNSName;
+    if (name->type != kind) continue;
+    const ASN1_STRING* text = name->d.ia5;  // as DNS names and URIs are
     names.emplace_back(reinterpret_cast<const char*>(ASN1_STRING_get0_data(text)),
                        static_cast<size_t>(ASN1_STRING_length(text)));
   }
+  return names;
+}
+
+Result<std::vector<std::string>> DnsNames(const std::string& path, X509* certificate) {
+  std::vector<std::string> names = NamesOfKind(certificate, GEN_DNS);
   if (names.empty()) {
     return Invalid(Text(path,
                         ": the certificate has no DNS name among its subject alternative names: "
@@ -243,6 +250,26 @@ Result<Credentials> LoadCredentials(const TlsFiles& files, bool for_server, std:
   if (Result<void> fits = CheckKey(files, *key, leaf); !fits) return fits.error();
   warning = PermissionWarning(files.key);
   return Credentials{*std::move(ca), *std::move(own), *std::move(key), *std::move(names)};
+}
+
+PeerFacts ReadPeer(const std::string& pem) {
+  PeerFacts facts;
+  const std::vector<Certificate> chain = ReadCertificates(pem);
+  if (chain.empty()) return facts;
+  X509* leaf = chain.front().get();
+  const std::unique_ptr<BIGNUM, Freed<BN_free>> number(
+      ASN1_INTEGER_to_BN(X509_get0_serialNumber(leaf), nullptr));
+  char* hex = number ? BN_bn2hex(number.get()) : nullptr;
+  if (hex != nullptr) facts.serial = hex;
+  OPENSSL_free(hex);
+  for (char& digit : facts.serial) {
+    if (digit >= 'A' && digit <= 'F') digit = static_cast<char>(digit - 'A' + 'a');
+  }
+  constexpr std::string_view kRole = "urn:metis:role:";
+  for (const std::string& uri : NamesOfKind(leaf, GEN_URI)) {
+    if (uri.starts_with(kRole)) facts.roles.push_back(uri.substr(kRole.size()));
+  }
+  return facts;
 }
 
 bool IsLoopback(const std::string& host) {

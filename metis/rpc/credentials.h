@@ -30,6 +30,14 @@ struct Credentials {
 // `warning`.
 Result<Credentials> LoadCredentials(const TlsFiles& files, bool for_server, std::string& warning);
 
+// What a verified certificate says of its owner beside its names.
+struct PeerFacts {
+  std::string serial;              // lower-case hexadecimal
+  std::vector<std::string> roles;  // of its URIs urn:metis:role:ROLE
+};
+// Of the first certificate of a PEM text; empty if it holds none.
+PeerFacts ReadPeer(const std::string& pem);
+
 // "localhost", "127.0.0.1", "::1" (and all of 127/8): where plaintext is allowed.
 bool IsLoopback(const std::string& host);
 

@@ -18,8 +18,6 @@
 namespace metis::rpc {
 namespace {
 
-// Descriptors that are no connections: log, blobs, database, gRPC's own.
-constexpr uint64_t kOtherDescriptors = 96;
 constexpr int kProbeMilliseconds = 5000;
 constexpr size_t kReserved = 2;  // either end of a connection to ourselves
 

@@ -19,6 +19,9 @@
 
 namespace metis::rpc {
 
+// Descriptors that are no connections: log, blobs, database, gRPC's own.
+inline constexpr uint64_t kOtherDescriptors = 96;
+
 // Raises the limit of open files as far as this process may. Returns a warning if it is too small
 // for so many connections, an error if hardly anything could be open.
 Result<std::string> RaiseDescriptorLimit(uint32_t connections);

@@ -261,10 +261,12 @@ void ParticipantClient::Implementation::Heard(const v1::ToParticipant& message) 
 }
 
 void ParticipantClient::Implementation::Ended(const grpc::Status& status) {
-  const std::string hopeless = welcome_ ? std::string() : WhyHopeless(status);
+  // Later only this is meant for good: somebody revoked the certificate.
+  const bool denied = status.error_code() == grpc::StatusCode::PERMISSION_DENIED;
+  const std::string hopeless = welcome_ && !denied ? std::string() : WhyHopeless(status);
   if (hopeless.empty()) return Lost(status.ok() ? "it hung up" : status.error_message());
-  Gone(Invalid(
-      Text("the controller at ", AddressOf(options_.controller), " can't be joined: ", hopeless)));
+  Gone(Invalid(Text("the controller at ", AddressOf(options_.controller),
+                    welcome_ ? " has sent us away: " : " can't be joined: ", hopeless)));
 }
 
 void ParticipantClient::Implementation::HangUp() {

@@ -125,6 +125,7 @@ void ServerCore::RefuseKnown(LearnerId who, const std::string& reason, const std
 
 void ServerCore::Refuse(const std::string& peer, const std::string& name, const std::string& reason,
                         const std::string& message) {
+  ++refusals;
   if (!options.audit) return;
   std::scoped_lock lock(audit_mutex_);
   const Clock::time_point now = Clock::now();
@@ -143,23 +144,61 @@ void ServerCore::Refuse(const std::string& peer, const std::string& name, const 
   options.audit({peer, name, reason, message});
 }
 
+void ServerCore::Note(const std::string& peer, const std::string& name, const std::string& reason,
+                      const std::string& message) {
+  if (!options.audit) return;
+  std::scoped_lock lock(audit_mutex_);
+  options.audit({peer, name, reason, message});
+}
+
 void ServerCore::Say(const std::string& text) const {
   if (options.say) options.say(text);
 }
 
-bool ServerCore::Proof::Allows(const std::string& name) const {
-  return !tls || std::find(names.begin(), names.end(), name) != names.end();
-}
+// --- Who calls
 
 ServerCore::Proof ServerCore::ProofOf(const grpc::CallbackServerContext& context) const {
   Proof proof;
-  proof.tls = options.credentials.has_value();
+  proof.local = context.peer().starts_with("unix:");
+  proof.tls = options.credentials.has_value() && !proof.local;
   if (!proof.tls) return proof;
-  for (const grpc::string_ref& name :
-       context.auth_context()->FindPropertyValues(GRPC_PEER_DNS_PROPERTY_NAME)) {
+  const std::shared_ptr<const grpc::AuthContext> shown = context.auth_context();
+  for (const grpc::string_ref& name : shown->FindPropertyValues(GRPC_PEER_DNS_PROPERTY_NAME)) {
     proof.names.emplace_back(name.data(), name.size());
   }
+  for (const grpc::string_ref& pem : shown->FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME)) {
+    PeerFacts facts = ReadPeer({pem.data(), pem.size()});
+    proof.serial = std::move(facts.serial);
+    proof.roles = std::move(facts.roles);
+  }
+  const std::vector<std::string>& admins = options.settings.admins;
+  proof.listed = std::any_of(proof.names.begin(), proof.names.end(), [&](const std::string& name) {
+    return std::find(admins.begin(), admins.end(), name) != admins.end();
+  });
+  proof.denied = DenialOf(proof);
   return proof;
+}
+
+std::optional<Denial> ServerCore::DenialOf(const Proof& proof) const {
+  if (options.authority == nullptr || !proof.tls) return std::nullopt;
+  if (proof.serial.empty()) {
+    return Denial{
+        "certificate",
+        "no certificate was shown, and everything but enrolling needs one: `metis learner "
+        "--enrol TOKEN` gets it",
+        grpc::StatusCode::UNAUTHENTICATED};
+  }
+  Result<bool> revoked = options.authority->IsRevoked(proof.serial);
+  if (!revoked) {
+    return Denial{"authority",
+                  "whether the certificate was revoked can't be looked up now: try again later",
+                  grpc::StatusCode::UNAVAILABLE};
+  }
+  if (!*revoked) return std::nullopt;
+  return Denial{
+      "revoked",
+      Text("the certificate of ", proof.names.empty() ? "nobody" : proof.names.front(), " (serial ",
+           proof.serial, ") was revoked: ask the federation's operator for a new invitation")};
 }
 
 // --- Streams under way
@@ -185,7 +224,12 @@ std::vector<std::shared_ptr<LiveStream>> ServerCore::Streams() const {
 
 void ServerCore::Sweep() {
   const Clock::time_point now = Clock::now();
-  for (const std::shared_ptr<LiveStream>& stream : Streams()) stream->Sweep(now);
+  for (const std::shared_ptr<LiveStream>& stream : Streams()) {
+    stream->Sweep(now);
+    const std::optional<Denial> denied = DenialOf(stream->proof());
+    // Books that can't be read are no reason to end what was rightly begun.
+    if (denied && denied->code != grpc::StatusCode::UNAVAILABLE) stream->Deny(*denied, now);
+  }
   participants.Sweep(now);
   while (budget->waiting() && participants.DropOldestParked()) continue;
 }

@@ -9,12 +9,14 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "metis/rpc/controller_server.h"
 #include "metis/rpc/participants.h"
+#include "metis/rpc/proof.h"
 #include "metis/rpc/receive_budget.h"
 #include "metis/rpc/worker_pool.h"
 
@@ -28,6 +30,9 @@ class LiveStream {
   virtual void Sweep(Clock::time_point now) = 0;
   // Ends the call; its peer sees CANCELLED.
   virtual void Drop() = 0;
+  // Ends the call with these words; one that does not end is dropped when it is said again.
+  virtual void Deny(const Denial& denial, Clock::time_point now) = 0;
+  virtual const Proof& proof() const = 0;
 };
 
 class ServerCore {
@@ -50,6 +55,7 @@ class ServerCore {
   std::atomic<uint64_t> bytes_received = 0;
   std::atomic<uint64_t> bytes_sent = 0;
   std::atomic<uint32_t> conversations = 0;
+  std::atomic<uint64_t> refusals = 0;
   std::atomic<bool> closing = false;
 
   // On the sender's thread.
@@ -62,7 +68,11 @@ class ServerCore {
   // A refusal, for the audit and nowhere else. Never under a lock.
   void Refuse(const std::string& peer, const std::string& name, const std::string& reason,
               const std::string& message);
-  // The same, of whoever has this id.
+  // Something granted, or done by an operator, for the audit: written however much is refused.
+  // Never under a lock.
+  void Note(const std::string& peer, const std::string& name, const std::string& reason,
+            const std::string& message);
+  // A refusal of whoever has this id.
   void RefuseKnown(LearnerId who, const std::string& reason, const std::string& message);
   void Say(const std::string& text) const;
 
@@ -71,17 +81,12 @@ class ServerCore {
   std::vector<std::shared_ptr<LiveStream>> Streams() const;
   void Sweep();
 
-  // The DNS names that the peer's certificate proves (its addresses, URIs and mail are none); "not
-  // proved" without TLS.
-  struct Proof {
-    bool tls = false;
-    std::vector<std::string> names;
-    bool Allows(const std::string& name) const;
-  };
+  using Proof = rpc::Proof;
   Proof ProofOf(const grpc::CallbackServerContext& context) const;
 
  private:
   ModelPtr Transferred(const ModelPtr& model);
+  std::optional<Denial> DenialOf(const Proof& proof) const;
   void AuditMessage(LearnerId to, const federation::Action& message);
 
   struct Rounded {  // for 16 bits, made once for several receivers

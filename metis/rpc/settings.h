@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "metis/core/time.h"
 #include "metis/wire/settings.h"
@@ -18,6 +19,10 @@ struct NetworkSettings {
   // turn. At least one always fits.
   uint64_t receive_budget_mb = 4096;
   uint32_t max_connections = 2000;  // participants connected at a time
+
+  // Names of certificates that may operate the federation, beside those of the role "admin": for
+  // those whose certificates come from an authority of their own.
+  std::vector<std::string> admins;
 
   friend bool operator==(const NetworkSettings&, const NetworkSettings&) = default;
 };

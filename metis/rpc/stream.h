@@ -5,14 +5,19 @@
 
 #include <grpcpp/support/server_callback.h>
 
+#include <chrono>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "metis/rpc/server_core.h"
 
 namespace metis::rpc {
+
+// So long may the words of a refusal wait for a peer that does not read.
+inline constexpr std::chrono::seconds kLastWords{2};
 
 template <typename In, typename Out>
 class Stream : public grpc::ServerBidiReactor<In, Out>,
@@ -23,6 +28,17 @@ class Stream : public grpc::ServerBidiReactor<In, Out>,
     std::scoped_lock lock(mutex_);
     DropLocked();
   }
+
+  void Deny(const Denial& denial, Clock::time_point now) override {
+    {
+      std::scoped_lock lock(mutex_);
+      if (denied_at_ && now - *denied_at_ >= kLastWords) DropLocked();
+      if (std::exchange(denied_at_, denied_at_.value_or(now))) return;
+      if (name_.empty() && !proof_.names.empty()) name_ = proof_.names.front();
+    }
+    Fault(denial.reason, denial.message, denial.code);
+  }
+  const Proof& proof() const override { return proof_; }
 
  protected:
   Stream(CorePtr core, grpc::CallbackServerContext* context)
@@ -35,6 +51,13 @@ class Stream : public grpc::ServerBidiReactor<In, Out>,
   void Begin() {
     self_ = this->shared_from_this();
     core_->Add(self_);
+    if (proof_.denied) return Deny(*proof_.denied, Clock::now());
+    if (proof_.local) {
+      return Fault("local",
+                   "this socket is for operators of the controller: participants join at its "
+                   "address",
+                   grpc::StatusCode::PERMISSION_DENIED);
+    }
     std::scoped_lock lock(mutex_);
     ReadLocked();
   }
@@ -85,6 +108,7 @@ class Stream : public grpc::ServerBidiReactor<In, Out>,
   bool finished_ = false;
   bool cancelled_ = false;  // by either side, or with its connection
   std::string name_;        // of the peer, once it is known
+  std::optional<Clock::time_point> denied_at_;
 
  private:
   void OnCancel() final {

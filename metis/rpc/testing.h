@@ -13,6 +13,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -127,6 +128,10 @@ class FileTest : public metis::FileTest {
     EXPECT_TRUE(file.flush().good());
     EXPECT_EQ(::chmod(Path(name).c_str(), mode), 0);
     return Path(name);
+  }
+  std::string Read(std::string_view name) const {
+    std::ifstream file(Path(name), std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(file), {});
   }
 };
 

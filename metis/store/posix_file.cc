@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -61,6 +62,21 @@ bool ReadAll(int file, void* data, size_t size) {
     size -= static_cast<size_t>(got);
   }
   return true;
+}
+
+Result<void> WriteDurably(const std::string& path, std::string_view text, mode_t mode) {
+  const std::string fresh = path + ".new";
+  {
+    ::unlink(fresh.c_str());  // a cut-off attempt's, which may have other rights
+    const File file(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+    if (!file.ok()) return Failed("creating", fresh);
+    // Also where the process's mask would allow less.
+    if (::fchmod(file.get(), mode) != 0) return Failed("setting the rights", fresh);
+    const bool written = WriteAll(file.get(), text.data(), text.size());
+    if (!written || ::fsync(file.get()) != 0) return Failed("writing", fresh);
+  }
+  if (::rename(fresh.c_str(), path.c_str()) != 0) return Failed("renaming", fresh);
+  return SyncDirectory(std::filesystem::path(path).parent_path());
 }
 
 Result<void> SyncDirectory(const std::filesystem::path& directory) {

@@ -3,6 +3,8 @@
 // an object belongs to one.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <filesystem>
 #include <string>
@@ -36,6 +38,10 @@ Error Failed(std::string_view what, const std::string& path);
 bool WriteAll(int file, const void* data, size_t size);
 // False at the end of the file too.
 bool ReadAll(int file, void* data, size_t size);
+
+// Writes a small file whole or not at all, and onto the disk. Nobody sees it with more rights than
+// `mode`.
+Result<void> WriteDurably(const std::string& path, std::string_view text, mode_t mode);
 
 // Makes the names in it durable; "" is the current directory.
 Result<void> SyncDirectory(const std::filesystem::path& directory);

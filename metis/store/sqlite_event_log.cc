@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kFormat = 1;
+constexpr int64_t kFormat = kLogFormat;
 // Sizes that a row may have: SQLite's own bound, said in our words before it says it in its own.
 constexpr size_t kMostBytes = 999'000'000;
 

@@ -15,6 +15,8 @@
 
 namespace metis::store {
 
+inline constexpr int64_t kLogFormat = 1;  // of the file
+
 class SqliteEventLog final : public drivers::EventLog {
  public:
   // `identity` says whose log it is (the federation's configuration and initial model, in a few

@@ -45,8 +45,11 @@ class Served {
     NetworkSettings network;
     Duration heartbeat = Duration::Seconds(60);
     std::optional<Credentials> credentials;
+    CertificateAuthority* authority = nullptr;
     std::string policy = "async-fedavg";
     std::function<Result<void>(const ModelPtr&)> keep;
+    std::string control;  // socket for operators
+    OperatorHooks operators;
   };
 
   static const Options& Defaults() {
@@ -63,11 +66,14 @@ class Served {
     options.network.listen = "127.0.0.1:0";
     server_options_.settings = options.network;
     server_options_.credentials = options.credentials;
+    server_options_.authority = options.authority;
     server_options_.federation = "the test's";
     server_options_.config_toml = "seed = 1990\n";
     server_options_.program = "metis test";
     server_options_.heartbeat = options.heartbeat;
     server_options_.keep = options.keep;
+    server_options_.control = options.control;
+    server_options_.operators = options.operators;
     server_options_.audit = [this](const Refusal& refusal) {
       std::scoped_lock lock(mutex_);
       refusals_.push_back(refusal);

@@ -1,0 +1,37 @@
+#include "apps/controller_trust.h"
+
+#include <utility>
+
+#include "metis/core/text.h"
+
+namespace metis::apps {
+
+Result<ControllerTrust> OpenTrust(const TlsOptions& options, const std::string& authority,
+                                  const std::string& host) {
+  ControllerTrust trust;
+  TlsOptions tls = options;
+  if (!authority.empty()) {
+    if (tls.insecure || !tls.files.ca.empty() || !tls.files.certificate.empty() ||
+        !tls.files.key.empty()) {
+      return Invalid(
+          "--authority has the controller's certificate: leave --ca, --certificate, --key and "
+          "--insecure out");
+    }
+    Result<std::unique_ptr<authority::Authority>> opened = authority::Authority::Open(authority);
+    if (!opened) return opened.error().In("--authority");
+    trust.authority = *std::move(opened);
+    tls.files = {Text(authority, "/", authority::kAuthorityFile),
+                 Text(authority, "/", authority::kControllerFile),
+                 Text(authority, "/", authority::kControllerKeyFile)};
+  }
+  Result<std::optional<rpc::Credentials>> credentials = LoadTls(tls, /*for_server=*/true, host);
+  if (!credentials) {
+    return authority.empty()
+               ? credentials.error()
+               : credentials.error().In("`metis ca init` makes the controller's certificate anew");
+  }
+  trust.credentials = *std::move(credentials);
+  return trust;
+}
+
+}  // namespace metis::apps

@@ -1,0 +1,139 @@
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+
+#include "apps/controller_setup.h"
+#include "apps/doctor/gather.h"
+#include "metis/core/text.h"
+#include "metis/report/run_directory.h"
+#include "metis/report/run_files.h"
+#include "metis/store/inspect_log.h"
+#include "metis/store/sqlite_event_log.h"
+
+namespace metis::apps::doctor {
+namespace {
+
+namespace fs = std::filesystem;
+using State = RunFacts::State;
+
+bool Exists(const std::string& path) {
+  std::error_code error;
+  return fs::exists(path, error);
+}
+
+// Bytes of one model of the run; 0: unknown.
+uint64_t ModelBytes(const std::string& run) {
+  Result<report::Json> schema = report::ReadRunJson(Text(run, "/", report::kSchemaFile));
+  if (!schema || !schema->is_object()) return 0;
+  const auto parameters = schema->find("parameters");
+  if (parameters == schema->end() || !parameters->is_number_unsigned()) return 0;
+  return parameters->get<uint64_t>() * sizeof(float);
+}
+
+bool IsFinished(const std::string& run) {
+  Result<report::Json> summary = report::ReadRunJson(Text(run, "/", report::kSummaryFile));
+  if (!summary || !summary->is_object()) return false;
+  const auto complete = summary->find("complete");
+  return complete != summary->end() && complete->is_boolean() && complete->get<bool>();
+}
+
+void FindMissing(RunFacts& facts, const std::vector<std::string>& blobs) {
+  const uint64_t expected = ModelBytes(facts.directory);
+  facts.models = blobs.size();
+  for (const std::string& name : blobs) {
+    const std::string path = Text(facts.directory, "/", kBlobsDirectory, "/", name);
+    std::error_code error;
+    const uint64_t size = fs::file_size(path, error);
+    if (error || (expected != 0 && size != expected)) facts.missing_models.push_back(name);
+  }
+  for (const char* file : {report::kConfigFile, report::kSchemaFile, report::kEventsFile,
+                           kInitialFile, kFederationFile}) {
+    if (!Exists(Text(facts.directory, "/", file))) facts.missing_files.push_back(file);
+  }
+}
+
+void Look(RunFacts& facts) {
+  const std::string state = Text(facts.directory, "/", kStateFile);
+  if (const std::optional<std::string> holder = store::LockHolder(state + ".lock")) {
+    facts.state = State::kInUse;
+    facts.holder = *holder;
+    if (Result<std::string> address =
+            report::ReadRunFile(Text(facts.directory, "/", kAddressFile))) {
+      facts.address = address->substr(0, address->find('\n'));
+    }
+    return;
+  }
+  Result<store::LogFacts> log = store::InspectLog(state);
+  if (!log) {
+    facts.state = log.error().code == ErrorCode::kInvalid ? State::kDamaged : State::kHidden;
+    facts.words = log.error().message;
+    return;
+  }
+  facts.known = store::kLogFormat;
+  facts.format = log->format;
+  if (log->format > store::kLogFormat) {
+    facts.state = State::kNewer;
+    return;
+  }
+  facts.state = IsFinished(facts.directory) ? State::kFinished : State::kWhole;
+  facts.events = log->events;
+  facts.identity = log->identity;
+  FindMissing(facts, log->blobs);
+}
+
+}  // namespace
+
+RunFacts GatherRun(const std::string& directory) {
+  RunFacts facts;
+  facts.directory = directory;
+  std::error_code error;
+  if (!fs::exists(directory, error) && !error) return facts;
+  fs::directory_iterator entries(directory, error);
+  if (!error && ::access(directory.c_str(), R_OK | X_OK) != 0) {
+    error = std::error_code(errno, std::generic_category());
+  }
+  if (error) {
+    facts.state = State::kHidden;
+    facts.words = error.message();
+    return facts;
+  }
+  if (Exists(Text(directory, "/", kStateFile))) {
+    Look(facts);
+  } else if (entries != fs::directory_iterator()) {
+    facts.state = IsFinished(directory) ? State::kFinished : State::kForeign;
+    facts.words = entries->path().filename().string();
+  }
+  return facts;
+}
+
+DataFacts GatherData(const DataSource& source, const std::map<std::string, std::string>& model) {
+  DataFacts facts;
+  facts.what = source.what;
+  facts.model = model;
+  Result<LoadedData> loaded = LoadData(source);
+  if (!loaded) {
+    facts.read = loaded.error();
+    return facts;
+  }
+  const data::Dataset& train = loaded->train;
+  facts.examples = train.size();
+  facts.shape = data::FormatShape(train.shape());
+  facts.classes = train.classes();
+  for (uint32_t label = 0; label < train.classes(); ++label) {
+    if (train.class_counts()[label] == 1) facts.single.push_back(train.ClassName(label));
+  }
+  const data::KnownSet* known = data::FindKnown(source.what);
+  if (known == nullptr || source.options.coarse_labels) return facts;
+  const auto compare = [&](data::Part part, uint64_t recorded, const data::Dataset& set) {
+    if (recorded != 0 && !data::IsAsRecorded(*known, part, set)) {
+      facts.unrecorded.emplace_back(data::PartName(part));
+    }
+  };
+  compare(data::Part::kTrain, known->train_fingerprint, train);
+  if (loaded->test) compare(data::Part::kTest, known->test_fingerprint, *loaded->test);
+  return facts;
+}
+
+}  // namespace metis::apps::doctor

@@ -1,0 +1,28 @@
+// Certificates as OpenSSL has them, in values that can be judged. For the gatherers of `metis
+// doctor` alone.
+#pragma once
+
+#include <openssl/x509.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace metis::apps::doctor {
+
+struct X509Freed {
+  void operator()(X509* certificate) const { X509_free(certificate); }
+};
+using X509Ptr = std::unique_ptr<X509, X509Freed>;
+
+// Seconds of the calendar; 0 if it is no time.
+int64_t SecondsOf(const ASN1_TIME* time);
+// DNS names and addresses that it is for, as text.
+std::vector<std::string> HostNames(X509* certificate);
+// "CN=controller"
+std::string SubjectOf(X509* certificate);
+// SHA-256, hexadecimal
+std::string FingerprintOf(X509* certificate);
+
+}  // namespace metis::apps::doctor

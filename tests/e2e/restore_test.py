@@ -1,0 +1,66 @@
+"""Backup and restore as docs/operations.md has it: a federation goes on from an older copy of its run.
+
+Usage: restore_test.py DIRECTORY_OF_THE_PROGRAMS
+"""
+
+import shutil
+import signal
+import unittest
+
+from network_test import BUILTIN, Member, NetworkTest
+
+SETTINGS = {**BUILTIN, "federation.policy": "async-dvw", "stop.requests": 60, "storage.snapshot_every": 20}
+
+
+class RestoreTest(NetworkTest):
+    def requests(self):
+        """Commits that the record shows."""
+        path = self.home / "run/events.jsonl"
+        return path.read_text().count('"committed"') if path.exists() else 0
+
+    def stop(self, controller):
+        controller.process.send_signal(signal.SIGTERM)
+        controller.end()
+
+    def go_on(self, name, address):
+        controller = Member(self, name, ["controller", "--run", "run", "--listen", address,
+                                         *self.tls("controller")])
+        self.address(controller)
+        return controller
+
+    def test_a_federation_goes_on_from_an_older_copy(self):
+        controller = self.controller(SETTINGS, *self.tls("controller"))
+        address = self.address(controller)
+        members = self.participants(address)
+        self.wait_until(lambda: self.requests() >= 10)
+        self.stop(controller)
+        shutil.copytree(self.home / "run", self.home / "backup")
+        backed_up = self.requests()
+
+        controller = self.go_on("second", address)
+        self.wait_until(lambda: self.requests() >= backed_up + 15)
+        self.stop(controller)
+        shutil.rmtree(self.home / "run")  # the disk of the controller is gone
+        shutil.copytree(self.home / "backup", self.home / "run")
+        self.assertEqual(self.requests(), backed_up)
+        doctor = {each["id"] for each in self.told("doctor", "--run", "run")["findings"]}
+        self.assertIn("run.goes-on", doctor)
+
+        controller = self.go_on("third", address)
+        for member in members:  # they may wait for answers that only the lost controller owed
+            member.process.send_signal(signal.SIGTERM)
+            member.end()
+        members = self.participants(address)
+        controller.end()
+        for member in members:
+            member.end()
+        summary = self.summary()
+        self.assertTrue(summary["complete"])
+        self.assertEqual(summary["update_requests"], 60)
+        for learner in summary["learners"]:
+            self.assertGreater(learner["updates"], 0)
+        self.assertTrue(self.told("replay", "run"))  # the record is one run, without a seam
+
+
+if __name__ == "__main__":
+    unittest.main()
