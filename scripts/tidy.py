@@ -32,10 +32,10 @@ LAYERS = {
     "sim": ("core federation learner data drivers", ""),
     "wire": ("core federation", "proto/metis/ google/protobuf zstd.h xxhash.h immintrin.h cpuid.h"),
     "rpc": ("core federation store learner drivers wire", "posix proto/metis/ google/protobuf grpc openssl/"),
-    # Of learner, sim, store, wire and rpc: settings.h.
-    "config": ("core federation data learner sim store wire rpc", "toml++/"),
     "operations": ("core federation drivers report", "posix nlohmann/json.hpp"),
     "dashboard": ("core federation report operations", "posix nlohmann/json.hpp httplib.h prometheus/"),
+    # Of learner, sim, store, wire, rpc and dashboard: settings.h.
+    "config": ("core federation data learner sim store wire rpc dashboard", "toml++/"),
 }
 
 # Everything else that the project uses. A header of none of these is refused until it stands here.
