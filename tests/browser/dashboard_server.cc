@@ -1,6 +1,8 @@
 // Serves the dashboard of a made-up federation, for tests of its page: every line of standard input
 // is a Status document, which is shown from then on. Writes the dashboard's address; ends with its
 // input.
+//
+//   dashboard_server [HOST:PORT]
 #include <iostream>
 #include <memory>
 #include <mutex>
@@ -12,11 +14,11 @@ namespace {
 
 using metis::operations::Status;
 
-int Main() {
+int Main(const std::string& listen) {
   std::mutex mutex;
   std::shared_ptr<const Status> latest;
   metis::Result<std::unique_ptr<metis::dashboard::Dashboard>> dashboard =
-      metis::dashboard::Dashboard::Start({.listen = "127.0.0.1:0", .status = [&] {
+      metis::dashboard::Dashboard::Start({.listen = listen, .status = [&] {
                                             std::lock_guard lock(mutex);
                                             return latest;
                                           }});
@@ -39,4 +41,4 @@ int Main() {
 
 }  // namespace
 
-int main() { return Main(); }
+int main(int argc, char** argv) { return Main(argc > 1 ? argv[1] : "127.0.0.1:0"); }

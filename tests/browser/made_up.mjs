@@ -86,10 +86,10 @@ function eventsUntil(seconds, n, phase) {
   const later = [
     { time_s: 12.5, text: "training has begun" },
     { time_s: 40, text: "tester has joined as an observer" },
-    { time_s: seconds * 0.4, text: "site-6 is lost: nothing was heard of it for 30 s" },
-    { time_s: seconds * 0.45, text: "site-6 has joined again (life 2)" },
-    { time_s: seconds * 0.62, text: "an update of site-5 was refused: a parameter is not finite" },
-    { time_s: seconds * 0.9, text: "site-8 is not connected; its lease runs for 30 s" },
+    { time_s: 400, text: "site-6 is lost: nothing was heard of it for 30 s" },
+    { time_s: 470, text: "site-6 has joined again (life 2)" },
+    { time_s: 620, text: "an update of site-5 was refused: a parameter is not finite" },
+    { time_s: 880, text: "site-8 is not connected; its lease runs for 30 s" },
   ];
   if (phase === "paused") later.push({ time_s: seconds - 8, text: "paused by an operator" });
   if (phase === "finished") later.push({ time_s: seconds, text: "finished: stop.duration" });

@@ -77,7 +77,7 @@ export class Banner {
     const reason = why(status);
     setText(this.reason, reason);
     this.reason.hidden = reason === "";
-    this.progress.hidden = !(status.part > 0);
+    this.progress.hidden = !(status.part > 0) || status.phase === "finished";
     setStyle(this.fill, "width", `${(100 * Math.min(1, status.part)).toFixed(2)}%`);
     setText(this.part, `${percent(Math.min(1, status.part))} of the way to its end`);
     const lost = status.dropped_events;

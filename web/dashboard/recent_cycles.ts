@@ -10,7 +10,7 @@ import { type Cycle, median, nameOf, type Seen } from "./data";
 
 const NOTHING = "No update has been committed yet.";
 const MEDIAN = "running median";
-const WINDOW = 25; // cycles of the running median
+const WINDOW = 41; // cycles of the running median
 const MOST_GROUPS = 5; // that can be told apart by colour
 const EVERYBODY = "updates";
 
