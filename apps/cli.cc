@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <string>
 
@@ -47,6 +48,36 @@ std::string FormatBytes(uint64_t bytes) {
     amount /= 1000;
   }
   return Text(Fixed(amount, amount < 100 ? 1 : 0), " GB");
+}
+
+std::string FormatSeconds(double seconds) {
+  constexpr double kMinute = 60;
+  constexpr double kHour = 60 * kMinute;
+  constexpr double kDay = 24 * kHour;
+  if (seconds < 10) return Text(Fixed(seconds, 1), " s");
+  if (seconds < kMinute) return Text(Fixed(seconds, 0), " s");
+  if (seconds < kHour) return Text(Fixed(seconds / kMinute, 1), " min");
+  if (seconds < kDay) return Text(Fixed(seconds / kHour, 1), " h");
+  return Text(Fixed(seconds / kDay, 1), " d");
+}
+
+Result<void> CheckFree(const std::string& path, bool force) {
+  std::error_code ignored;
+  if (path.empty()) return Invalid("--out is empty: name a file for the model");
+  if (std::filesystem::is_directory(path, ignored)) {
+    return Invalid(Text(path, " is a directory: name a file"));
+  }
+  if (force || !std::filesystem::exists(path, ignored)) return {};
+  return Invalid(Text(path, " already exists: choose another file, or --force to replace it"));
+}
+
+std::string Printable(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7F) c = '?';
+  }
+  return out;
 }
 
 bool OutputIsTerminal() {

@@ -12,6 +12,8 @@
 #include <string>
 #include <string_view>
 
+#include "metis/core/result.h"
+
 namespace CLI {
 class App;
 }
@@ -37,6 +39,15 @@ std::optional<int> ParseArguments(CLI::App& app, int argc, const char* const* ar
 
 // "840 bytes", "861 kB", "1.3 GB"
 std::string FormatBytes(uint64_t bytes);
+
+// "4.2 s", "42 s", "3.5 min", "2.1 h", "3.0 d"
+std::string FormatSeconds(double seconds);
+
+// Fails where `path` exists and may not be replaced.
+Result<void> CheckFree(const std::string& path, bool force);
+
+// Text that anybody may have made, safe for a terminal: control characters as '?'.
+std::string Printable(std::string_view text);
 
 // Whether standard output is a terminal that takes colours (NO_COLOR is unset, TERM isn't "dumb").
 bool OutputIsTerminal();

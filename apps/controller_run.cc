@@ -8,18 +8,21 @@
 #include <iostream>
 #include <limits>
 #include <optional>
-#include <set>
 #include <thread>
 #include <utility>
 
 #include "apps/cli.h"
 #include "apps/console.h"
+#include "apps/control_socket.h"
+#include "apps/controller_desk.h"
 #include "apps/controller_setup.h"
+#include "apps/farewell.h"
 #include "apps/kept_models.h"
-#include "apps/part_done.h"
 #include "metis/core/text.h"
 #include "metis/drivers/controller_host.h"
+#include "metis/operations/status_board.h"
 #include "metis/report/audit_log.h"
+#include "metis/report/part_done.h"
 #include "metis/rpc/controller_server.h"
 #include "metis/store/spilling_model_store.h"
 #include "metis/store/sqlite_event_log.h"
@@ -29,12 +32,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using federation::Controller;
-using std::chrono::steady_clock;
 
 constexpr auto kLook = std::chrono::milliseconds(200);  // how often the operator's view is renewed
-// How long those who are connected have to hear that it is over.
-constexpr auto kFarewell = std::chrono::seconds(15);
-constexpr auto kSoon = std::chrono::seconds(1);  // no word is lost about a shorter wait
 constexpr Duration kGrace = Duration::Seconds(5);
 
 // "2024-05-17T09:30:00Z"
@@ -65,7 +64,8 @@ class ControllerRun {
       : options_(options),
         setup_(std::move(setup)),
         console_(std::string(federation::NameOf(setup_.config.federation.policy))),
-        pool_(setup_.initial.model->schema()) {}
+        pool_(setup_.initial.model->schema()),
+        board_(std::make_unique<operations::StatusBoard>(FactsOfStatus(setup_, options.run))) {}
 
   Result<void> Open(std::optional<rpc::Credentials> credentials);
   int Serve(const Interrupts& interrupts);
@@ -83,9 +83,8 @@ class ControllerRun {
   View Look();
   void Tell(const View& view);
   void KeepBest(const TestedModel& best);
-  std::set<LearnerId> Untold();
-  void SayFarewell(const Interrupts& interrupts);
-  store::ModelFacts Facts() const;
+  void Say(const std::string& text);
+  void Show(const Controller& controller, const drivers::HostView& view);
 
   const ControllerOptions& options_;
   const ControllerSetup setup_;
@@ -95,6 +94,9 @@ class ControllerRun {
   std::unique_ptr<store::BlobStore> blobs_;  // null: nothing is kept on disk
   std::unique_ptr<drivers::EventLog> log_;
   std::unique_ptr<report::RunWriter> writer_;
+  const std::unique_ptr<operations::StatusBoard> board_;
+  std::unique_ptr<drivers::BothRecorders> recorders_;
+  std::optional<ControlSocket> control_;
   std::unique_ptr<rpc::ControllerServer> server_;  // outlives the host
   std::unique_ptr<drivers::ControllerHost> host_;
   std::atomic<bool> finished_ = false;
@@ -154,8 +156,9 @@ Result<void> ControllerRun::OpenStorage() {
 
 Result<void> ControllerRun::OpenWriter() {
   if (writer_) return {};
-  Result<std::unique_ptr<report::RunWriter>> writer = report::RunWriter::Continue(
-      options_.run, log_->events_before_snapshot(), setup_.initial.model, setup_.record);
+  Result<std::unique_ptr<report::RunWriter>> writer =
+      report::RunWriter::Continue(options_.run, log_->events_before_snapshot(),
+                                  setup_.initial.model, setup_.record, board_.get());
   if (!writer) return writer.error();
   writer_ = *std::move(writer);
   return {};
@@ -177,15 +180,19 @@ Result<void> ControllerRun::OpenHost() {
         std::make_unique<store::SpillingModelStore>(*blobs_, storage.memory_mb * 1'000'000);
   }
   options.before_event = [this] { return writer_->Ready(); };
+  options.watch = [this](const Controller& controller, const drivers::HostView& view) {
+    Show(controller, view);
+  };
+  recorders_ = std::make_unique<drivers::BothRecorders>(writer_.get(), board_.get());
   Result<std::unique_ptr<drivers::ControllerHost>> host =
-      drivers::ControllerHost::Open(std::move(options), pool_, *log_, writer_.get(),
-                                    [this](const std::string& text) { console_.Say(text); });
+      drivers::ControllerHost::Open(std::move(options), pool_, *log_, recorders_.get(),
+                                    [this](const std::string& text) { Say(text); });
   if (!host) return host.error();
   host_ = *std::move(host);
   if (setup_.goes_on) {
     const View view = Look();
-    console_.Say(Text("going on at version ", view.version, " after ", view.requests,
-                      view.requests == 1 ? " commit" : " commits"));
+    Say(Text("going on at version ", view.version, " after ", view.requests,
+             view.requests == 1 ? " commit" : " commits"));
     tests_told_ = view.tests;
   }
   return {};
@@ -211,10 +218,15 @@ Result<void> ControllerRun::Listen(std::optional<rpc::Credentials> credentials) 
                                                    {"name", refusal.name},
                                                    {"reason", refusal.reason},
                                                    {"message", refusal.message}});
-    if (!kept) console_.Say(kept.error().message);
+    if (!kept) Say(kept.error().message);
   };
-  options.say = [this](const std::string& text) { console_.Say(text); };
+  options.say = [this](const std::string& text) { Say(text); };
   options.on_deaf = [this] { deaf_ = true; };
+  options.operators = MakeOperatorHooks(*board_, *host_, setup_);
+  Result<ControlSocket> control = ControlSocket::Make(options_.run);
+  if (!control) return control.error();
+  control_.emplace(*std::move(control));
+  options.control = control_->path();
   Result<rpc::HostPort> address = rpc::ParseHostPort(setup_.config.network.listen);
   if (!address) return address.error().In("network.listen");
   Result<std::unique_ptr<rpc::ControllerServer>> server =
@@ -225,7 +237,19 @@ Result<void> ControllerRun::Listen(std::optional<rpc::Credentials> credentials) 
   const std::string listens =
       Text(ipv6 ? "[" : "", address->host, ipv6 ? "]:" : ":", server_->port());
   console_.Say(Text("listening on ", listens, ", federation ", setup_.federation));
+  if (Result<void> announced = control_->Announce(); !announced) return announced;
   return report::WriteRunFile(Path(kAddressFile), listens + "\n");
+}
+
+// To the console, and to whoever looks at the status.
+void ControllerRun::Say(const std::string& text) {
+  console_.Say(text);
+  board_->Say(host_ ? host_->now() : Instant(), text);
+}
+
+// On the loop.
+void ControllerRun::Show(const Controller& controller, const drivers::HostView& view) {
+  board_->Publish(controller, view, SurroundingsOf(*server_));
 }
 
 View ControllerRun::Look() {
@@ -235,7 +259,7 @@ View ControllerRun::Look() {
     view.version = controller.version();
     view.requests = controller.statistics().requests;
     view.live = controller.membership().live_learners();
-    view.part = PartDone(controller, now);
+    view.part = report::PartDone(controller, now);
     const federation::StopCriteria& tests = controller.tests();
     view.tests = tests.tests();
     if (tests.best_model()) {
@@ -250,11 +274,11 @@ View ControllerRun::Look() {
 // New bests are kept as they come, so that they survive whatever happens to this process.
 void ControllerRun::KeepBest(const TestedModel& best) {
   if (best.model == nullptr || best_kept_ == best.version) return;
-  Result<void> kept = WriteTestedModel(Path(kBestModelFile), Facts(), best);
+  Result<void> kept = WriteTestedModel(Path(kBestModelFile), FactsOfModels(setup_), best);
   if (kept) {
     best_kept_ = best.version;
   } else if (std::exchange(best_refused_, best.version) != best.version) {
-    console_.Say(kept.error().message);  // once; it is tried again
+    Say(kept.error().message);  // once; it is tried again
   }
 }
 
@@ -282,63 +306,21 @@ int ControllerRun::Serve(const Interrupts& interrupts) {
     KeepBest(view.best);
     std::this_thread::sleep_for(kLook);
   }
-  if (finished_) SayFarewell(interrupts);
+  if (finished_) {
+    Tell(Look());
+    SayFarewell(*host_, *server_, setup_.config.federation.membership.silence, interrupts,
+                [this](const std::string& text) { Say(text); });
+  }
   server_->Shutdown(kGrace);
   host_->Stop();
   std::error_code ignored;
   fs::remove(Path(kAddressFile), ignored);
+  control_.reset();
   if (!deaf_ || finished_) return kOk;
   console_.Say(
       "out of file descriptors: nobody can connect any more. Start it again: it goes on; raise "
       "the limit (ulimit -n) or lower network.max_connections");
   return kDeaf;
-}
-
-// Who takes part and was not connected since the end.
-std::set<LearnerId> ControllerRun::Untold() {
-  const std::set<LearnerId> told = server_->dismissed();
-  std::set<LearnerId> untold;
-  host_->Inspect([&](const Controller& controller, Instant) {
-    for (const auto& [learner, member] : controller.membership().all()) {
-      if (member.live() && !told.contains(learner)) untold.insert(learner);
-    }
-  });
-  return untold;
-}
-
-// Participants end as they hear that it is over: then nobody is connected. Who is just dialling
-// again, after a break or a restart of this process, would dial for ever if nobody answered.
-void ControllerRun::SayFarewell(const Interrupts& interrupts) {
-  Tell(Look());
-  const Duration silence = setup_.config.federation.membership.silence;
-  const auto begin = steady_clock::now();
-  const auto comes_back = begin + std::chrono::nanoseconds(silence.nanoseconds());
-  auto leaves = begin + kFarewell;
-  bool said = false;
-  while (!interrupts.asked()) {
-    const auto now = steady_clock::now();
-    const size_t untold = Untold().size();
-    if (untold > 0 && now < comes_back) {
-      leaves = now + kFarewell;
-      if (now - begin > kSoon && !std::exchange(said, true)) {
-        console_.Say(Text("waits up to ", silence, " for ", untold,
-                          untold == 1 ? " participant" : " participants",
-                          " to come back and hear of the end; Ctrl-C ends at once"));
-      }
-    } else if (server_->traffic().connected == 0 || now >= leaves) {
-      return;
-    }
-    std::this_thread::sleep_for(kLook);
-  }
-}
-
-store::ModelFacts ControllerRun::Facts() const {
-  store::ModelFacts facts = setup_.initial.facts;
-  facts["dataset"] = setup_.config.source.dataset;
-  facts["policy"] = std::string(federation::NameOf(setup_.config.federation.policy));
-  facts["seed"] = Text(setup_.config.simulation.seed);
-  facts["federation"] = setup_.federation;
-  return facts;
 }
 
 Result<void> ControllerRun::Conclude() {
@@ -358,7 +340,7 @@ Result<void> ControllerRun::Conclude() {
     if (!tests.empty() && tests.back().version == last.version) {
       last.accuracy = tests.back().accuracy;
     }
-    written = WriteTestedModel(Path(kFinalModelFile), Facts(), last);
+    written = WriteTestedModel(Path(kFinalModelFile), FactsOfModels(setup_), last);
     const federation::StopCriteria& stop = controller.tests();
     KeepBest({stop.best_version(), stop.best_model(), stop.best_accuracy()});
     if (written) written = writer_->Finish(facts, controller);

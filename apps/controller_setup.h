@@ -4,7 +4,8 @@
 //   initial.metis   the model that the federation begins with, and what is known about it
 //   federation      its name for ever, 16 hexadecimal digits; how it is recorded, a word
 //   address         where the controller listens, while it does
-//   audit.jsonl     what was refused, to whom
+//   control         the socket for operators, while the controller runs (apps/control_socket.h)
+//   audit.jsonl     what was refused, to whom, and what operators did
 //   state.db, blobs/  the state, while storage.durability is "full"
 #pragma once
 

@@ -23,12 +23,16 @@ void KeptModels::Action(Instant now, const federation::Action& action) {
   }
 }
 
-Result<void> WriteTestedModel(const std::string& path, const store::ModelFacts& facts,
-                              const TestedModel& what) {
+store::ModelFacts WithTest(const store::ModelFacts& facts, const TestedModel& what) {
   store::ModelFacts all = facts;
   all["version"] = Text(what.version);
   if (what.accuracy >= 0) all["accuracy"] = Text(what.accuracy);
-  return store::WriteModelFile(path, all, *what.model);
+  return all;
+}
+
+Result<void> WriteTestedModel(const std::string& path, const store::ModelFacts& facts,
+                              const TestedModel& what) {
+  return store::WriteModelFile(path, WithTest(facts, what), *what.model);
 }
 
 Result<void> KeptModels::Write(const std::string& directory, const store::ModelFacts& facts,

@@ -23,6 +23,7 @@ struct TestedModel {
 };
 
 // With version and accuracy as facts beside `facts`.
+store::ModelFacts WithTest(const store::ModelFacts& facts, const TestedModel& what);
 Result<void> WriteTestedModel(const std::string& path, const store::ModelFacts& facts,
                               const TestedModel& what);
 

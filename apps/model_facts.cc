@@ -115,23 +115,4 @@ Result<train::ArchitecturePtr> ArchitectureOf(const store::ModelFacts& facts,
   return train::Architecture::Create(settings);
 }
 
-Result<void> CheckFree(const std::string& path, bool force) {
-  std::error_code ignored;
-  if (path.empty()) return Invalid("--out is empty: name a file for the model");
-  if (std::filesystem::is_directory(path, ignored)) {
-    return Invalid(Text(path, " is a directory: name a file"));
-  }
-  if (force || !std::filesystem::exists(path, ignored)) return {};
-  return Invalid(Text(path, " already exists: choose another file, or --force to replace it"));
-}
-
-std::string Printable(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7F) c = '?';
-  }
-  return out;
-}
-
 }  // namespace metis::apps

@@ -44,10 +44,4 @@ store::ModelFacts FactsOf(const train::ArchitectureSettings& settings,
 Result<train::ArchitecturePtr> ArchitectureOf(const store::ModelFacts& facts,
                                               const std::string& name, const ExampleKind& data);
 
-// Fails where `path` exists and may not be replaced.
-Result<void> CheckFree(const std::string& path, bool force);
-
-// Text of a file that anybody may have made, safe for a terminal: control characters as '?'.
-std::string Printable(std::string_view text);
-
 }  // namespace metis::apps

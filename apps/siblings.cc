@@ -2,9 +2,11 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <system_error>
 
@@ -38,6 +40,35 @@ constexpr Known kKnown[] = {
     {"experiment", "Run the tables of the paper's evaluation"},
     {"evaluate", "Say how well a model does on a data set, class by class"},
 };
+
+// Words that are commands of one program.
+struct Shared {
+  std::string_view word;
+  std::string_view program;
+  std::string_view description;
+};
+
+constexpr Shared kShared[] = {
+    {"status", "operate", "Show how a running federation stands: learners, versions, accuracy"},
+    {"pause", "operate", "Hold a running federation: no commits until it is resumed"},
+    {"resume", "operate", "Let a paused federation go on"},
+    {"stop", "operate", "End a running federation for good"},
+    {"withdraw", "operate", "Take a learner's model out of a running federation's community"},
+    {"export", "operate", "Write a federation's community model to a file"},
+};
+
+const Shared* FindShared(std::string_view word) {
+  for (const Shared& shared : kShared) {
+    if (shared.word == word) return &shared;
+  }
+  return nullptr;
+}
+
+// Its own word would only repeat those of its commands.
+bool IsSharedProgram(std::string_view word) {
+  return std::any_of(std::begin(kShared), std::end(kShared),
+                     [&](const Shared& shared) { return shared.program == word; });
+}
 
 // The front's own directory, then those of PATH. An empty entry of PATH would mean the current
 // directory, from which nothing is run unasked.
@@ -75,15 +106,28 @@ std::vector<Sibling> FindSiblings() {
     }
   }
   std::vector<Sibling> siblings;
-  for (const auto& [word, path] : found) siblings.push_back({word, path});
+  for (const auto& [word, path] : found) {
+    if (!IsSharedProgram(word)) siblings.push_back({word, path, {}});
+  }
+  for (const Shared& shared : kShared) {
+    const auto program = found.find(std::string(shared.program));
+    if (program == found.end()) continue;
+    siblings.push_back({std::string(shared.word), program->second, {std::string(shared.word)}});
+  }
+  std::sort(siblings.begin(), siblings.end(),
+            [](const Sibling& a, const Sibling& b) { return a.word < b.word; });
   return siblings;
 }
 
 std::optional<Sibling> FindSibling(std::string_view word) {
   if (word.empty() || word.find('/') != word.npos) return std::nullopt;
+  const Shared* shared = FindShared(word);
+  const std::string_view program = shared != nullptr ? shared->program : word;
+  std::vector<std::string> first;
+  if (shared != nullptr) first.emplace_back(word);
   for (const fs::path& directory : Directories()) {
-    fs::path path = directory / Text(kPrefix, word);
-    if (CanRun(path)) return Sibling{std::string(word), path.string()};
+    fs::path path = directory / Text(kPrefix, program);
+    if (CanRun(path)) return Sibling{std::string(word), path.string(), first};
   }
   return std::nullopt;
 }
@@ -92,11 +136,13 @@ std::string_view DescriptionOf(std::string_view word) {
   for (const Known& known : kKnown) {
     if (known.word == word) return known.description;
   }
+  if (const Shared* shared = FindShared(word)) return shared->description;
   return "";
 }
 
 int Run(const Sibling& sibling, const std::vector<std::string>& arguments) {
   std::vector<std::string> owned = {sibling.path};
+  owned.insert(owned.end(), sibling.first.begin(), sibling.first.end());
   owned.insert(owned.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
   for (std::string& argument : owned) argv.push_back(argument.data());

@@ -10,7 +10,8 @@ namespace metis::apps {
 
 struct Sibling {
   std::string word;  // W
-  std::string path;  // of the executable metis-W
+  std::string path;  // of the executable metis-W, or of the one that W is a command of
+  std::vector<std::string> first;  // arguments before the user's: of the latter, W itself
 };
 
 // All that can be run, by word; one beside the front hides one on PATH.

@@ -10,12 +10,12 @@
 #include "apps/cli.h"
 #include "apps/kept_models.h"
 #include "apps/model_facts.h"
-#include "apps/part_done.h"
 #include "apps/progress.h"
 #include "apps/run_forecast.h"
 #include "apps/torch_workload.h"
 #include "metis/core/fingerprint.h"
 #include "metis/core/text.h"
+#include "metis/report/part_done.h"
 #include "metis/report/run_directory.h"
 #include "metis/sim/builtin_workload.h"
 #include "metis/sim/invariants.h"
@@ -177,7 +177,7 @@ void RunWithProgress(const federation::StopSettings& stop, const std::string& la
   // A little more time lets the last timer fire.
   const Duration limit = stop.duration.value_or(Duration::Forever());
   simulator.Run(Instant() + limit + Duration::Hours(1), [&](Instant) {
-    const double part = PartDone(simulator.controller(), simulator.now());
+    const double part = report::PartDone(simulator.controller(), simulator.now());
     progress.Update(part, [&] { return account.Details(part, simulator); });
     return !interrupted;
   });

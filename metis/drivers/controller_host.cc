@@ -11,6 +11,7 @@
 
 #include "metis/core/check.h"
 #include "metis/core/text.h"
+#include "metis/drivers/announcer.h"
 
 namespace metis::drivers {
 namespace {
@@ -19,10 +20,6 @@ using federation::Action;
 using federation::Event;
 using federation::Member;
 using federation::Presence;
-
-// The same words are not said again before this has passed: a full disk refuses every event.
-constexpr Duration kSayAgainAfter = Duration::Seconds(10);
-constexpr size_t kSaidAtMost = 256;  // texts remembered for that
 
 // Whose event it is; empty for timers and commands.
 std::optional<LearnerId> ParticipantOf(const Event& event) {
@@ -43,20 +40,18 @@ std::optional<LearnerId> ParticipantOf(const Event& event) {
       event);
 }
 
-template <typename Enum>
-std::string_view NameOf(Enum value) {
-  return EnumNames(value)[static_cast<size_t>(value)];
-}
-
 }  // namespace
 
 struct ControllerHost::State {
+  using Watch = std::function<void(const federation::Controller&, const HostView&)>;
+
   State(std::unique_ptr<DurableController> opened, const federation::MembershipSettings& settings,
-        Recorder* record, Say words)
+        Recorder* record, Watch looks, Say words)
       : durable(std::move(opened)),
         membership(settings),
         recorder(record),
-        say(std::move(words)),
+        watch(std::move(looks)),
+        announcer(durable->controller(), settings.silence, std::move(words)),
         liveness(settings.silence),
         loop(durable->controller().now()) {
     for (const auto& [learner, member] : controller().membership().all()) {
@@ -72,6 +67,8 @@ struct ControllerHost::State {
   void PromiseAgain(LearnerId participant);
   void AskAgain();
   bool Process(const Event& event);
+  void Operate(federation::OperatorCommand::Kind kind, const std::string& name,
+               const std::function<void(Result<Commanded>)>& answer);
   void Perform(const std::vector<Action>& actions);
   void Start(const federation::StartTimer& timer);
   void Fire(federation::TimerId timer);
@@ -79,31 +76,31 @@ struct ControllerHost::State {
   void CheckSilent(Instant now);
   void CheckOver();
   void Over();
+  void Show();
+  void ShowInTime();
   LearnerId Identify(const std::string& name);
-
-  // What the operator hears.
-  std::string Title(LearnerId learner) const;
-  void SayPresence(LearnerId learner, const std::optional<Member>& before);
-  void SayAction(const Action& action);
-  void SaySometimes(const std::string& text);
 
   // Constant after construction.
   const std::unique_ptr<DurableController> durable;  // what it points to is the loop's
   const federation::MembershipSettings membership;
   Recorder* const recorder;
-  const Say say;
+  const Watch watch;
 
   // Owned by the loop.
   ControllerTransport* transport = nullptr;
+  Announcer announcer;
   LivenessWatch liveness;
   Instant checked;  // when silence was last looked for
   std::map<std::string, LearnerId> names;
   uint32_t next_id = 0;
+  std::map<LearnerId, Instant> heard;
   std::set<LearnerId> greeted;  // of a new conversation in which nothing was heard yet
-  std::map<std::string, Instant> said;
   std::vector<std::function<void()>> when_over;
   bool refused = false;  // the log took no event since the last one that it took
-  bool ending = false;   // finished, waiting for the last test
+  std::string refusal;   // its latest words
+  bool news = false;     // since `shown`
+  Instant shown;
+  bool ending = false;  // finished, waiting for the last test
   bool over = false;
 
   // Synchronises itself.
@@ -127,10 +124,14 @@ void ControllerHost::State::Begin() {
   checked = now;
   CheckLiveness();
   CheckOver();
+  if (!watch) return;
+  Show();
+  ShowInTime();
 }
 
 void ControllerHost::State::Heard(const FromParticipant& message) {
   liveness.Heard(message.from, message.incarnation, loop.now());
+  heard[message.from] = loop.now();
   if (greeted.erase(message.from) > 0) PromiseAgain(message.from);
   if (message.event) {
     Process(*message.event);
@@ -177,8 +178,9 @@ bool ControllerHost::State::Process(const Event& event) {
   std::vector<Action> actions;
   if (Result<void> handled = durable->Handle(now, event, actions); !handled) {
     ++dropped;
-    SaySometimes(Text("the log refuses events, this one is dropped (",
-                      federation::kEventNames[event.index()], "): ", handled.error().message));
+    refusal = handled.error().message;
+    announcer.Sometimes(now, Text("the log refuses events, this one is dropped (",
+                                  federation::kEventNames[event.index()], "): ", refusal));
     refused = true;
     return false;
   }
@@ -186,7 +188,8 @@ bool ControllerHost::State::Process(const Event& event) {
     recorder->Event(now, event);
     for (const Action& action : actions) recorder->Action(now, action);
   }
-  if (participant) SayPresence(*participant, before);
+  news = true;
+  if (participant) announcer.Presence(*participant, before);
   Perform(actions);
   if (std::exchange(refused, false)) AskAgain();
   CheckOver();
@@ -195,7 +198,7 @@ bool ControllerHost::State::Process(const Event& event) {
 
 void ControllerHost::State::Perform(const std::vector<Action>& actions) {
   for (const Action& action : actions) {
-    SayAction(action);
+    announcer.Action(loop.now(), action);
     if (const auto* timer = std::get_if<federation::StartTimer>(&action)) {
       Start(*timer);
     } else if (const auto* counts = std::get_if<federation::RefuseCounts>(&action)) {
@@ -253,7 +256,38 @@ void ControllerHost::State::CheckOver() {
 
 void ControllerHost::State::Over() {
   if (std::exchange(over, true)) return;
+  if (watch) Show();
   for (const std::function<void()>& done : std::exchange(when_over, {})) done();
+}
+
+// --- The operator
+
+void ControllerHost::State::Operate(federation::OperatorCommand::Kind kind, const std::string& name,
+                                    const std::function<void(Result<Commanded>)>& answer) {
+  Result<CommandPlan> plan = PlanCommand(controller(), kind, name);
+  if (!plan) return answer(plan.error());
+  if (plan->command && !Process(*plan->command)) {
+    return answer(
+        Unavailable(Text("nothing has changed, because the controller's log refuses "
+                         "events: ",
+                         refusal)));
+  }
+  if (watch) Show();
+  if (plan->command) return answer(OutcomeOf(controller(), *plan->command));
+  answer(Commanded{plan->message, controller().version()});
+}
+
+void ControllerHost::State::Show() {
+  news = false;
+  shown = loop.now();
+  watch(controller(), {shown, heard, dropped});
+}
+
+void ControllerHost::State::ShowInTime() {
+  loop.At(loop.now() + kNewsAfter, [this] {
+    if (news || loop.now() - shown >= kNewsAtLeast) Show();
+    ShowInTime();
+  });
 }
 
 LearnerId ControllerHost::State::Identify(const std::string& name) {
@@ -261,61 +295,6 @@ LearnerId ControllerHost::State::Identify(const std::string& name) {
   if (added) ++next_id;
   greeted.insert(known->second);
   return known->second;
-}
-
-// --- What the operator hears
-
-std::string ControllerHost::State::Title(LearnerId learner) const {
-  const Member* member = controller().membership().Find(learner);
-  if (member == nullptr) return Text("participant ", learner);
-  return Text(NameOf(member->declared.role), " ", member->declared.name);
-}
-
-void ControllerHost::State::SayPresence(LearnerId learner, const std::optional<Member>& before) {
-  const Member* after = controller().membership().Find(learner);
-  if (after == nullptr) return;
-  if (!before || before->incarnation() != after->incarnation()) {
-    say(Text(Title(learner), " has joined (participant ", learner, ", incarnation ",
-             after->incarnation(), ")"));
-  } else if (before->presence != after->presence) {
-    switch (after->presence) {
-      case Presence::kLive:
-        return say(Text(Title(learner), " has returned"));
-      case Presence::kLost:
-        return say(Text(Title(learner), " is lost: unheard of for ", membership.silence));
-      case Presence::kLeft:
-        return say(Text(Title(learner), " has left"));
-    }
-  }
-}
-
-void ControllerHost::State::SayAction(const Action& action) {
-  if (const auto* changed = std::get_if<federation::StateChanged>(&action)) {
-    if (changed->phase == federation::Phase::kFinished) return;  // said by Finished
-    say(Text("the federation is ", NameOf(changed->phase), changed->reason.empty() ? "" : ": ",
-             changed->reason));
-  } else if (const auto* refused = std::get_if<federation::RefuseJoin>(&action)) {
-    SaySometimes(Text("participant ", refused->learner, " may not join: ", refused->message));
-  } else if (const auto* rejected = std::get_if<federation::RejectUpdate>(&action)) {
-    SaySometimes(Text("update ", rejected->id.sequence, " of ", Title(rejected->id.learner),
-                      " is refused (", NameOf(rejected->reason), "): ", rejected->message));
-  } else if (const auto* counts = std::get_if<federation::RefuseCounts>(&action)) {
-    SaySometimes(Text("counts of ", Title(counts->evaluator), " are refused: ", counts->message));
-  } else if (const auto* finished = std::get_if<federation::Finished>(&action)) {
-    say(Text("finished with version ", finished->version, " (", NameOf(finished->reason), ")"));
-  }
-}
-
-void ControllerHost::State::SaySometimes(const std::string& text) {
-  const Instant now = loop.now();
-  if (said.size() >= kSaidAtMost) {
-    std::erase_if(said, [&](const auto& each) { return now - each.second >= kSayAgainAfter; });
-    if (said.size() >= kSaidAtMost) return;
-  }
-  auto [last, added] = said.emplace(text, now);
-  if (!added && now - last->second < kSayAgainAfter) return;
-  last->second = now;
-  say(text);
 }
 
 // --- The host
@@ -336,8 +315,9 @@ Result<std::unique_ptr<ControllerHost>> ControllerHost::Open(ControllerHostOptio
                                .before_event = std::move(options.before_event),
                                .before_snapshot = std::move(options.before_snapshot)});
   if (!durable) return durable.error();
-  return std::unique_ptr<ControllerHost>(new ControllerHost(std::make_unique<State>(
-      std::move(*durable), options.settings.membership, recorder, std::move(say))));
+  return std::unique_ptr<ControllerHost>(new ControllerHost(
+      std::make_unique<State>(std::move(*durable), options.settings.membership, recorder,
+                              std::move(options.watch), std::move(say))));
 }
 
 void ControllerHost::Start(ControllerTransport& transport) {
@@ -361,6 +341,20 @@ void ControllerHost::Receive(FromParticipant message, std::shared_ptr<void> tick
 void ControllerHost::Command(federation::OperatorCommand command) {
   state_->loop.Post([state = state_.get(), command] { state->Process(command); });
 }
+
+void ControllerHost::Command(federation::OperatorCommand::Kind kind, std::string name,
+                             std::function<void(Result<Commanded>)> answer) {
+  state_->loop.Post([state = state_.get(), kind, name = std::move(name),
+                     answer = std::move(answer)] { state->Operate(kind, name, answer); });
+}
+
+void ControllerHost::Look(std::function<void(const federation::Controller&, Instant now)> look) {
+  state_->loop.Post([state = state_.get(), look = std::move(look)] {
+    look(state->controller(), state->loop.now());
+  });
+}
+
+Instant ControllerHost::now() const { return state_->loop.now(); }
 
 void ControllerHost::Identify(const std::string& name, std::function<void(LearnerId)> answer) {
   state_->loop.Post(

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -13,10 +14,18 @@
 #include "metis/drivers/durable_controller.h"
 #include "metis/drivers/event_loop.h"
 #include "metis/drivers/liveness.h"
+#include "metis/drivers/operator_command.h"
 #include "metis/drivers/recorder.h"
 #include "metis/drivers/transport.h"
 
 namespace metis::drivers {
+
+// What a host knows beside its controller.
+struct HostView {
+  Instant now;
+  const std::map<LearnerId, Instant>& heard;  // when each was last heard of, in this process
+  uint64_t dropped_events = 0;                // that the log refused
+};
 
 struct ControllerHostOptions {
   federation::Settings settings;
@@ -26,7 +35,14 @@ struct ControllerHostOptions {
   std::unique_ptr<federation::ModelStore> store = nullptr;
   std::function<Result<void>()> before_event = nullptr;
   std::function<Result<void>()> before_snapshot = nullptr;
+  // Called on the loop, for whoever shows how the federation stands: at the start, soon after
+  // something has happened (kNewsAfter), after a command and at the end at once, and otherwise
+  // every kNewsAtLeast. It must not wait.
+  std::function<void(const federation::Controller&, const HostView&)> watch = nullptr;
 };
+
+inline constexpr Duration kNewsAfter = Duration::Milliseconds(250);
+inline constexpr Duration kNewsAtLeast = Duration::Seconds(1);
 
 class ControllerHost {
  public:
@@ -50,12 +66,22 @@ class ControllerHost {
   // before it takes the participant's next messages bounds what a flood of them can pile up.
   void Receive(FromParticipant message, std::shared_ptr<void> ticket = nullptr);
   void Command(federation::OperatorCommand command);
+  // The same in the operator's words, with an answer once it is durable and handled. Asking again
+  // for what is so already changes nothing and is answered. An error: no participant of that name,
+  // a protocol that cannot, a log that refuses. `answer` is called on the loop, or let go uncalled
+  // if the host stops before.
+  void Command(federation::OperatorCommand::Kind kind, std::string name,
+               std::function<void(Result<Commanded>)> answer);
   // The id of the participant of that name: its old one, or the next free one, which belongs to the
   // name from then on. `answer` is called on the loop.
   void Identify(const std::string& name, std::function<void(LearnerId)> answer);
   // Looks at the controller, on the loop; waits for it unless called there. Before Start() and
   // after Stop() it looks in the caller's thread.
   void Inspect(const std::function<void(const federation::Controller&, Instant now)>& look);
+  // The same without waiting; never called once the host has stopped.
+  void Look(std::function<void(const federation::Controller&, Instant now)> look);
+  // Of the federation's clock.
+  Instant now() const;
   // Called on the loop once the federation has finished and its last test is in (or, where no
   // observer answers, after the grace of `membership.silence`). At once if it is over already.
   void OnFinished(std::function<void()> done);

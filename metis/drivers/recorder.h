@@ -18,4 +18,23 @@ class Recorder {
   virtual void Action(Instant now, const federation::Action& action) = 0;
 };
 
+// Tells two listeners, the first one first. Both outlive it; null is nobody.
+class BothRecorders final : public Recorder {
+ public:
+  BothRecorders(Recorder* first, Recorder* second) : first_(first), second_(second) {}
+
+  void Event(Instant now, const federation::Event& event) override {
+    if (first_ != nullptr) first_->Event(now, event);
+    if (second_ != nullptr) second_->Event(now, event);
+  }
+  void Action(Instant now, const federation::Action& action) override {
+    if (first_ != nullptr) first_->Action(now, action);
+    if (second_ != nullptr) second_->Action(now, action);
+  }
+
+ private:
+  Recorder* const first_;
+  Recorder* const second_;
+};
+
 }  // namespace metis::drivers

@@ -78,6 +78,7 @@ class Controller {
   Instant now() const { return now_; }  // of the latest event
   Phase phase() const { return phase_; }
   const std::string& phase_reason() const { return phase_reason_; }
+  bool operator_paused() const { return operator_paused_; }
   Version version() const { return version_; }
   const ModelPtr& community() const { return protocol_->Current(); }
   const Protocol& protocol() const { return *protocol_; }

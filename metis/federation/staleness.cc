@@ -14,6 +14,13 @@ bool StalenessLedger::WasSent(LearnerId learner, Version version) const {
   return versions != sent_.end() && versions->second.contains(version);
 }
 
+std::optional<StalenessLedger::Sending> StalenessLedger::Newest(LearnerId learner) const {
+  auto versions = sent_.find(learner);
+  if (versions == sent_.end() || versions->second.empty()) return std::nullopt;
+  const auto& [version, steps] = *versions->second.rbegin();
+  return Sending{version, steps};
+}
+
 uint64_t StalenessLedger::StepsAt(LearnerId learner, Version base) {
   METIS_CHECK(WasSent(learner, base));
   std::map<Version, uint64_t>& versions = sent_[learner];

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 
 #include "metis/core/ids.h"
 
@@ -21,6 +22,13 @@ class StalenessLedger {
   void Sent(LearnerId learner, Version version);
 
   bool WasSent(LearnerId learner, Version version) const;
+
+  struct Sending {
+    Version version;
+    uint64_t steps = 0;  // S_c then
+  };
+  // The newest version that the learner was sent in this life; empty: none yet.
+  std::optional<Sending> Newest(LearnerId learner) const;
 
   // S_c when the learner was first sent `base`. Versions before `base` are forgotten: a learner
   // goes on from the newest it has used. Checked: WasSent(learner, base).

@@ -83,18 +83,20 @@ Result<uint64_t> ModelsKept(const fs::path& path, const Model& initial, Record r
 
 Result<std::unique_ptr<RunWriter>> RunWriter::Continue(const std::string& directory,
                                                        uint64_t events_before_snapshot,
-                                                       const ModelPtr& initial, Record record) {
+                                                       const ModelPtr& initial, Record record,
+                                                       drivers::Recorder* listener) {
   const fs::path root(directory);
   std::error_code absent;
   if (!fs::exists(root / kEventsFile, absent)) {
     return NotFound(Text(directory, " is no run directory: it has no ", kEventsFile));
   }
   std::unique_ptr<RunWriter> writer(new RunWriter(directory, record));
-  CountingUpdates listener(writer->summary_);
-  Result<LightRead> kept = ReadKept(root / kEventsFile, events_before_snapshot, listener);
+  drivers::BothRecorders listeners(&writer->summary_, listener);
+  CountingUpdates counting(listeners);
+  Result<LightRead> kept = ReadKept(root / kEventsFile, events_before_snapshot, counting);
   if (!kept) return kept.error();
   Result<uint64_t> models =
-      ModelsKept(root / kModelsFile, *initial, record, *kept, listener.updates);
+      ModelsKept(root / kModelsFile, *initial, record, *kept, counting.updates);
   if (!models) return models.error();
 
   Result<AppendFile> events_file = AppendFile::Open(root / kEventsFile, kept->bytes);

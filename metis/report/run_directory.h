@@ -50,11 +50,13 @@ class RunWriter final : public drivers::Recorder {
   // `events_before_snapshot` events and their notes stay, and the models of the updates among them;
   // everything later, a torn line too, is cut off and must be told again. `initial` and `record`
   // are those that the run began with. An error (fewer events or models than that, another initial
-  // model) changes nothing. Reads events.jsonl once.
+  // model) changes nothing. Reads events.jsonl once; `listener`, if there is one, is told what
+  // stays, as by ReadLightly().
   static Result<std::unique_ptr<RunWriter>> Continue(const std::string& directory,
                                                      uint64_t events_before_snapshot,
                                                      const ModelPtr& initial,
-                                                     Record record = Record::kReplayable);
+                                                     Record record = Record::kReplayable,
+                                                     drivers::Recorder* listener = nullptr);
 
   void Event(Instant now, const federation::Event& event) override;
   void Action(Instant now, const federation::Action& action) override;

@@ -67,4 +67,24 @@ Json SchemaJson(const Model& initial) {
           {"initial_fingerprint", Hex(initial.Fingerprint())}};
 }
 
+Result<SchemaPtr> ParseSchema(const Json& json) {
+  std::vector<TensorSpec> tensors;
+  const Json& listed = json.is_object() ? json.value("tensors", Json::array()) : Json();
+  for (const Json& tensor : listed) {
+    if (!tensor.is_object() || !tensor.contains("name") || !tensor["name"].is_string() ||
+        !tensor.contains("shape") || !tensor["shape"].is_array()) {
+      return Invalid("a tensor needs a name and a shape");
+    }
+    TensorSpec spec{tensor["name"].get<std::string>(), {}};
+    for (const Json& dimension : tensor["shape"]) {
+      if (!dimension.is_number_unsigned()) {
+        return Invalid(Text("tensor \"", spec.name, "\" has no valid shape"));
+      }
+      spec.shape.push_back(dimension.get<uint64_t>());
+    }
+    tensors.push_back(std::move(spec));
+  }
+  return ModelSchema::Create(std::move(tensors));
+}
+
 }  // namespace metis::report

@@ -30,5 +30,7 @@ Result<Json> ReadRunJson(const std::filesystem::path& path);
 
 // The content of schema.json.
 Json SchemaJson(const Model& initial);
+// The schema that it describes.
+Result<SchemaPtr> ParseSchema(const Json& json);
 
 }  // namespace metis::report

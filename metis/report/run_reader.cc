@@ -64,23 +64,7 @@ Result<void> RunReader::ReadSchemaAndInitial() {
   fs::path path = fs::path(directory_) / kSchemaFile;
   Result<Json> json = ReadRunJson(path);
   if (!json) return json.error();
-  std::vector<TensorSpec> tensors;
-  const Json& listed = json->is_object() ? json->value("tensors", Json::array()) : Json();
-  for (const Json& tensor : listed) {
-    if (!tensor.is_object() || !tensor.contains("name") || !tensor["name"].is_string() ||
-        !tensor.contains("shape") || !tensor["shape"].is_array()) {
-      return Invalid(Text(path.string(), ": a tensor needs a name and a shape"));
-    }
-    TensorSpec spec{tensor["name"].get<std::string>(), {}};
-    for (const Json& dimension : tensor["shape"]) {
-      if (!dimension.is_number_unsigned()) {
-        return Invalid(Text(path.string(), ": tensor \"", spec.name, "\" has no valid shape"));
-      }
-      spec.shape.push_back(dimension.get<uint64_t>());
-    }
-    tensors.push_back(std::move(spec));
-  }
-  Result<SchemaPtr> schema = ModelSchema::Create(std::move(tensors));
+  Result<SchemaPtr> schema = ParseSchema(*json);
   if (!schema) return schema.error().In(path.string());
   pool_ = std::make_unique<ModelPool>(*schema);
   Result<ModelPtr> initial = ReadModel(0);

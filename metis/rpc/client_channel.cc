@@ -56,6 +56,11 @@ std::shared_ptr<grpc::Channel> MakeChannel(const HostPort& controller,
   return grpc::CreateCustomChannel(AddressOf(controller), how, Arguments());
 }
 
+std::shared_ptr<grpc::Channel> MakeLocalChannel(const std::string& socket) {
+  return grpc::CreateCustomChannel("unix:" + socket, grpc::InsecureChannelCredentials(),
+                                   Arguments());
+}
+
 std::string WhyHopeless(const grpc::Status& status) {
   switch (status.error_code()) {
     case grpc::StatusCode::UNAUTHENTICATED:

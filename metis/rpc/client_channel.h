@@ -20,6 +20,9 @@ std::string AddressOf(const HostPort& controller);
 std::shared_ptr<grpc::Channel> MakeChannel(const HostPort& controller,
                                            const std::optional<Credentials>& credentials);
 
+// A connection to the socket of a controller on this machine.
+std::shared_ptr<grpc::Channel> MakeLocalChannel(const std::string& socket);
+
 // Why dialling this controller again is of no use; empty where it may be away.
 std::string WhyHopeless(const grpc::Status& status);
 

@@ -1,6 +1,7 @@
 #include "metis/rpc/controller_server.h"
 
 #include <grpcpp/grpcpp.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <chrono>
@@ -14,6 +15,7 @@
 #include "metis/rpc/descriptors.h"
 #include "metis/rpc/download.h"
 #include "metis/rpc/grpc_log.h"
+#include "metis/rpc/operations_service.h"
 #include "metis/rpc/server_core.h"
 #include "metis/rpc/upload.h"
 #include "proto/metis/v1/federation.grpc.pb.h"
@@ -73,6 +75,7 @@ class ControllerServer::Service final : public Methods {
  public:
   Service(ControllerServerOptions options, drivers::ControllerHost& host, ModelPool& pool)
       : core_(std::make_shared<ServerCore>(std::move(options), host, pool)),
+        operations_(core_),
         grpc_log_([this](const std::string& line) { Hear(line); }) {}
   ~Service() override { Shutdown(Duration()); }
 
@@ -104,6 +107,7 @@ class ControllerServer::Service final : public Methods {
   void SweepUntilStopped();
 
   const CorePtr core_;
+  OperationsService operations_;
   uint16_t port_ = 0;
   std::unique_ptr<grpc::Server> server_;
   mutable std::mutex watch_mutex_;  // of the pointer, which gRPC's log uses
@@ -124,7 +128,20 @@ Result<void> ControllerServer::Service::Listen(const HostPort& address) {
   int port = 0;
   builder.AddListeningPort(options.settings.listen, MakeCredentials(options), &port);
   builder.RegisterService(this);
+  builder.RegisterService(&operations_);
+  int control = 0;
+  if (!options.control.empty()) {
+    builder.AddListeningPort("unix:" + options.control, grpc::InsecureServerCredentials(),
+                             &control);
+  }
+  // The socket is this user's alone from its first moment.
+  const mode_t mask = ::umask(0177);
   server_ = builder.BuildAndStart();
+  ::umask(mask);
+  if (port != 0 && control == 0 && !options.control.empty()) {
+    return Unavailable(Text("cannot listen on ", options.control,
+                            ", the socket for operators: can its directory be written?"));
+  }
   if (!server_ || port == 0) {
     return Unavailable(Text("cannot listen on ", options.settings.listen,
                             ": is the port in use, or is the address not of this machine?"));
@@ -238,7 +255,11 @@ void ControllerServer::Refused(LearnerId who, const std::string& reason,
 
 Traffic ControllerServer::traffic() const {
   const ServerCore& core = *service_->core();
-  return {core.bytes_received, core.bytes_sent, core.conversations};
+  return {core.bytes_received, core.bytes_sent, core.conversations, core.refusals};
+}
+
+std::map<LearnerId, std::string> ControllerServer::Connections() const {
+  return service_->core()->participants.Connections();
 }
 
 std::set<LearnerId> ControllerServer::dismissed() const { return service_->core()->Dismissed(); }

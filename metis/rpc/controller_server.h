@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -22,12 +23,27 @@
 
 namespace metis::rpc {
 
-// One refusal, for the audit log.
+// One line of the audit log: what was refused, or what an operator did ("command", "export").
 struct Refusal {
   std::string peer;    // address
   std::string name;    // who it says it is; may be empty
   std::string reason;  // a word: "name", "stale-incarnation", "schema", "checksum", "oversize", ...
   std::string message;
+};
+
+// A community model for an operator, and what is known about it.
+struct ExportedModel {
+  ModelPtr model;
+  std::string facts_json;
+  std::string schema_json;
+};
+
+// What only the program knows of what an operator asks (proto/metis/v1/operations.proto). Called by
+// any thread; none may wait.
+struct OperatorHooks {
+  std::function<std::string()> status;  // the document of metis/operations/status.h
+  // The latest, or the best tested; the answer may come later, from any thread.
+  std::function<void(bool best, std::function<void(Result<ExportedModel>)> answer)> export_model;
 };
 
 struct ControllerServerOptions {
@@ -37,6 +53,9 @@ struct ControllerServerOptions {
   std::string config_toml;                 // what learners are told
   std::string program;
   Duration heartbeat;  // how often a participant speaks at least
+  // A Unix socket for operators, which nobody but this user may open: its path. Empty: none.
+  std::string control = {};
+  OperatorHooks operators = {};
   // Makes a received model durable before its event reaches the loop; called by workers, several at
   // once. Null: nothing is kept.
   std::function<Result<void>(const ModelPtr&)> keep;
@@ -54,6 +73,7 @@ struct Traffic {
   uint64_t bytes_received = 0;  // of models and control, as they travelled
   uint64_t bytes_sent = 0;
   uint32_t connected = 0;
+  uint64_t refusals = 0;  // audited or not
 };
 
 class ControllerServer final : public drivers::ControllerTransport {
@@ -70,6 +90,8 @@ class ControllerServer final : public drivers::ControllerTransport {
   void Send(LearnerId to, const federation::Action& message) override;
   void Refused(LearnerId who, const std::string& reason, const std::string& message) override;
   Traffic traffic() const;
+  // Who is connected, from which address.
+  std::map<LearnerId, std::string> Connections() const;
   // Participants to which a Dismiss was sent, and whose conversation did not break since: who is
   // away does not know yet that it is over.
   std::set<LearnerId> dismissed() const;

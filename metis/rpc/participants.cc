@@ -196,6 +196,15 @@ std::vector<ParticipantPtr> Participants::All() const {
   return all;
 }
 
+std::map<LearnerId, std::string> Participants::Connections() const {
+  std::map<LearnerId, std::string> connections;
+  for (const ParticipantPtr& participant : All()) {
+    const std::shared_ptr<Line> line = participant->line();
+    if (line) connections.emplace(participant->id, line->peer());
+  }
+  return connections;
+}
+
 void Participants::Sweep(Clock::time_point now) {
   for (const ParticipantPtr& participant : All()) {
     if (!participant->Sweep(now)) continue;

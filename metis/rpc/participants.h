@@ -135,6 +135,8 @@ class Participants {
                                federation::Role role, const std::shared_ptr<Line>& line);
   ParticipantPtr OfId(LearnerId id) const;
   ParticipantPtr OfToken(const std::string& token) const;
+  // The addresses of those that are connected.
+  std::map<LearnerId, std::string> Connections() const;
   // Forgets those that are away for long.
   void Sweep(Clock::time_point now);
   // Drops the model that has been parked longest; false if there is none.

@@ -125,6 +125,7 @@ void ServerCore::RefuseKnown(LearnerId who, const std::string& reason, const std
 
 void ServerCore::Refuse(const std::string& peer, const std::string& name, const std::string& reason,
                         const std::string& message) {
+  ++refusals;
   if (!options.audit) return;
   std::scoped_lock lock(audit_mutex_);
   const Clock::time_point now = Clock::now();
@@ -143,6 +144,13 @@ void ServerCore::Refuse(const std::string& peer, const std::string& name, const 
   options.audit({peer, name, reason, message});
 }
 
+void ServerCore::Note(const std::string& peer, const std::string& name, const std::string& reason,
+                      const std::string& message) {
+  if (!options.audit) return;
+  std::scoped_lock lock(audit_mutex_);
+  options.audit({peer, name, reason, message});
+}
+
 void ServerCore::Say(const std::string& text) const {
   if (options.say) options.say(text);
 }
@@ -151,9 +159,13 @@ bool ServerCore::Proof::Allows(const std::string& name) const {
   return !tls || std::find(names.begin(), names.end(), name) != names.end();
 }
 
+// Without TLS the controller listens on loopback alone.
+bool ServerCore::Proof::MayOperate() const { return local || !tls; }
+
 ServerCore::Proof ServerCore::ProofOf(const grpc::CallbackServerContext& context) const {
   Proof proof;
-  proof.tls = options.credentials.has_value();
+  proof.local = context.peer().starts_with("unix:");
+  proof.tls = options.credentials.has_value() && !proof.local;
   if (!proof.tls) return proof;
   for (const grpc::string_ref& name :
        context.auth_context()->FindPropertyValues(GRPC_PEER_DNS_PROPERTY_NAME)) {

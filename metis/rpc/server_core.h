@@ -50,6 +50,7 @@ class ServerCore {
   std::atomic<uint64_t> bytes_received = 0;
   std::atomic<uint64_t> bytes_sent = 0;
   std::atomic<uint32_t> conversations = 0;
+  std::atomic<uint64_t> refusals = 0;
   std::atomic<bool> closing = false;
 
   // On the sender's thread.
@@ -62,7 +63,10 @@ class ServerCore {
   // A refusal, for the audit and nowhere else. Never under a lock.
   void Refuse(const std::string& peer, const std::string& name, const std::string& reason,
               const std::string& message);
-  // The same, of whoever has this id.
+  // Something that an operator did, for the audit. Never under a lock.
+  void Note(const std::string& peer, const std::string& name, const std::string& reason,
+            const std::string& message);
+  // A refusal of whoever has this id.
   void RefuseKnown(LearnerId who, const std::string& reason, const std::string& message);
   void Say(const std::string& text) const;
 
@@ -75,8 +79,10 @@ class ServerCore {
   // proved" without TLS.
   struct Proof {
     bool tls = false;
+    bool local = false;  // on the Unix socket, which takes operators and nobody else
     std::vector<std::string> names;
     bool Allows(const std::string& name) const;
+    bool MayOperate() const;
   };
   Proof ProofOf(const grpc::CallbackServerContext& context) const;
 

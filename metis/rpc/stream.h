@@ -35,6 +35,12 @@ class Stream : public grpc::ServerBidiReactor<In, Out>,
   void Begin() {
     self_ = this->shared_from_this();
     core_->Add(self_);
+    if (proof_.local) {
+      return Fault("local",
+                   "this socket is for operators of the controller: participants join at its "
+                   "address",
+                   grpc::StatusCode::PERMISSION_DENIED);
+    }
     std::scoped_lock lock(mutex_);
     ReadLocked();
   }

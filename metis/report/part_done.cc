@@ -1,8 +1,8 @@
-#include "apps/part_done.h"
+#include "metis/report/part_done.h"
 
 #include <algorithm>
 
-namespace metis::apps {
+namespace metis::report {
 
 double PartDone(const federation::Controller& controller, Instant now) {
   const federation::StopSettings& stop = controller.settings().stop;
@@ -17,4 +17,4 @@ double PartDone(const federation::Controller& controller, Instant now) {
   return part;
 }
 
-}  // namespace metis::apps
+}  // namespace metis::report

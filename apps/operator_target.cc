@@ -1,0 +1,49 @@
+#include "apps/operator_target.h"
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <utility>
+
+#include "apps/control_socket.h"
+#include "metis/rpc/credentials.h"
+
+namespace metis::apps {
+
+void AddTarget(CLI::App& app, Target& target) {
+  CLI::Option* run =
+      app.add_option("RUN", target.run,
+                     "Run directory of a controller on this machine; default: the only one whose\n"
+                     "controller is running here or below runs/");
+  app.add_option("--join", target.join,
+                 "HOST:PORT of a controller anywhere, with a certificate of the role admin")
+      ->excludes(run);
+  AddTlsOptions(app, target.tls);
+}
+
+Result<std::unique_ptr<rpc::OperatorClient>> Reach(Target& target) {
+  const rpc::TlsFiles& files = target.tls.files;
+  if (target.join.empty()) {
+    const bool any = !files.ca.empty() || !files.certificate.empty() || !files.key.empty();
+    if (any || target.tls.insecure) {
+      return Invalid(
+          "certificates and --insecure are for --join: a controller on this machine is reached by "
+          "the socket in its run directory");
+    }
+    if (target.run.empty()) {
+      Result<std::string> running = FindRunning("runs");
+      if (!running) return running.error();
+      target.run = *std::move(running);
+    }
+    Result<std::string> socket = FindControl(target.run);
+    if (!socket) return socket.error();
+    return std::make_unique<rpc::OperatorClient>(*socket);
+  }
+  Result<rpc::HostPort> address = rpc::ParseHostPort(target.join);
+  if (!address) return address.error().In("--join");
+  Result<std::optional<rpc::Credentials>> credentials =
+      LoadTls(target.tls, /*for_server=*/false, address->host);
+  if (!credentials) return credentials.error();
+  return std::make_unique<rpc::OperatorClient>(*address, *credentials);
+}
+
+}  // namespace metis::apps
