@@ -20,7 +20,7 @@ function what(status: Status): string {
   const learners = plural(number, "learner");
   const size = status.parameters > 0 ? ` (${large(status.parameters)} parameters)` : "";
   const data = status.dataset === "" ? "" : status.dataset === "builtin" ? " on the built-in task" : ` on ${status.dataset}`;
-  const model = status.model === "" ? "a model" : status.model;
+  const model = status.model === "" || status.model === "built-in" ? "a model" : status.model;
   const verbs: Record<string, string> = { waiting: number === 1 ? "is there to train" : "are there to train", finished: "trained" };
   const verb = verbs[status.phase] ?? (number === 1 ? "trains" : "train");
   return `${learners} ${verb} ${model}${size}${data} by ${status.policy}.`;
@@ -77,7 +77,7 @@ export class Banner {
     const reason = why(status);
     setText(this.reason, reason);
     this.reason.hidden = reason === "";
-    this.progress.hidden = !(status.part > 0) || status.phase === "finished";
+    this.progress.hidden = !(status.part > 0) || !["running", "paused"].includes(status.phase);
     setStyle(this.fill, "width", `${(100 * Math.min(1, status.part)).toFixed(2)}%`);
     setText(this.part, `${percent(Math.min(1, status.part))} of the way to its end`);
     const lost = status.dropped_events;
