@@ -32,6 +32,7 @@ using std::chrono::steady_clock;
 // A request takes milliseconds: this many threads serve hundreds of open pages.
 constexpr size_t kThreads = 4;
 constexpr size_t kQueue = 32;
+constexpr int kBacklog = 64;
 constexpr time_t kPatienceS = 2;  // for a slow client; also bounds how long an end can take
 constexpr auto kOpenPage = std::chrono::seconds(5);  // who asked since then looks at the page
 constexpr auto kLastLook = std::chrono::milliseconds(2500);  // more than twice a page's interval
@@ -125,7 +126,8 @@ class HttpDashboard : public Dashboard {
   const std::string own_name_;
   const int64_t first_tag_;  // another process has other tags
   const TextPtr page_ = std::make_shared<const std::string>(Page());
-  httplib::Server server_;  // synchronises itself
+  httplib::Server server_;            // synchronises itself
+  socket_t socket_ = INVALID_SOCKET;  // the server's, once it is bound
   std::atomic<bool> listened_ = false;
   std::atomic<steady_clock::rep> last_look_ = 0;  // at /status.json
   std::mutex mutex_;
@@ -150,8 +152,9 @@ Result<void> HttpDashboard::Open() {
   server_.set_payload_max_length(0);
   server_.set_default_headers(SafeHeaders());
   // The library's own choice is SO_REUSEPORT: two controllers would share a port without knowing.
-  server_.set_socket_options([](socket_t socket) {
+  server_.set_socket_options([this](socket_t socket) {
     const int yes = 1;
+    socket_ = socket;
     ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   });
   Route();
@@ -174,7 +177,11 @@ Result<void> HttpDashboard::Bind() {
   } else {
     bound = server_.bind_to_port(address_.host, address_.port);
   }
-  if (bound) return {};
+  if (bound) {
+    // The library asks for a backlog of 5: beyond it, who connects in a burst waits for seconds.
+    ::listen(socket_, kBacklog);
+    return {};
+  }
   const int why = errno;
   return Unavailable(Text("can't listen on ", options_.listen, " (",
                           why == 0 ? "no such address" : std::strerror(why), ")"));

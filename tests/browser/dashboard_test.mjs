@@ -133,7 +133,7 @@ test("it follows the controller without being drawn anew", async () => {
   const { page, url, publish, complaints, close } = await openOn(madeUp({ learners: 10, seconds: 1000 }));
   await drawn(page, "convergence");
   await page.evaluate(() => {
-    for (const kept of document.querySelectorAll("#learners tr, .tile strong, .chart > div, .events li")) kept.dataset.kept = "yes";
+    for (const kept of document.querySelectorAll("#learners tr, .tile strong, .chart > div:first-child, .events li")) kept.dataset.kept = "yes";
   });
   const kept = await page.$$eval("[data-kept]", (all) => all.length);
   const next = madeUp({ learners: 10, seconds: 1300 });
@@ -264,7 +264,7 @@ test("a controller that is gone is missed, and welcome back", async () => {
   const { page, url, end, close } = await openOn(first);
   await end();
   await page.waitForSelector('html[data-contact="gone"]', WAIT);
-  assert.match(await noticeOf(page), /^The controller has not answered for .* metis controller --run runs\/first/);
+  assert.match(await noticeOf(page), /^The controller has not answered since \d\d:\d\d:\d\d.* metis controller --run runs\/first/);
   assert.match(await page.title(), /^No contact/);
   assert.equal(await field(page, "requests"), count(first.requests));
   const again = madeUp({ learners: 5, seconds: 900 });
@@ -293,7 +293,7 @@ test("a controller that has no status yet is starting, and one that repeats itse
   server.publish(madeUp({ learners: 2 }));
   await page.waitForSelector('html[data-contact="live"]', WAIT);
   await page.waitForSelector('html[data-contact="silent"]', WAIT);
-  assert.match(await noticeOf(page), /has said nothing new for/);
+  assert.match(await noticeOf(page), /has said nothing new since/);
   await page.context().close();
 });
 

@@ -108,17 +108,18 @@ export class Banner {
   }
 
   private notes(state: Contact | "over", sinceMs: number): string {
-    const since = duration(Math.round(sinceMs / 1000));
+    // A time of day, not a growing number: what stays the same is not read out again.
+    const since = new Date(Math.round((Date.now() - sinceMs) / 1000) * 1000).toLocaleTimeString("en-GB");
     const again = this.latest?.run ? ` Started again with metis controller --run ${this.latest.run}, it goes on where it was.` : "";
     switch (state) {
       case "over":
         return "The federation has finished and its controller has ended. This is its final state.";
       case "gone":
         return this.latest === null
-          ? `The controller does not answer (${since}).`
-          : `The controller has not answered for ${since}. Below is what it said last.${again}`;
+          ? "The controller does not answer."
+          : `The controller has not answered since ${since}. Below is what it said last.${again}`;
       case "silent":
-        return `The controller answers, but has said nothing new for ${since}: it may be busy, or stuck.`;
+        return `The controller answers, but has said nothing new since ${since}: it may be busy, or stuck.`;
       case "starting":
         return "The controller is just starting.";
       case "live":

@@ -90,8 +90,9 @@ class Dashboard {
     this.banner.contact(contact, sinceMs);
   }
 
+  // One at a time: between two charts the page answers its reader.
   private draw(): void {
-    for (const figure of this.figures) figure.show();
+    for (const figure of this.figures) setTimeout(() => figure.show());
   }
 
   private build(seen: Seen): void {

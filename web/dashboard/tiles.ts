@@ -37,7 +37,7 @@ function stale(status: Status): string {
 
 function models(status: Status): string {
   const held = status.model_bytes > 0 ? status.memory_bytes / status.model_bytes : 0;
-  return held >= 1 ? `as much as ${plural(Math.round(held), "model")}` : "of the controller";
+  return held >= 1 && held < 10_000 ? `as much as ${plural(Math.round(held), "model")}` : "of the controller";
 }
 
 const TILES: Tile[] = [
@@ -99,11 +99,13 @@ export class StateBar {
         this.element.append(segment);
       }
       const number = learners.filter((one) => one.state === state).length;
+      segment.hidden = false;
       setStyle(segment, "flex-grow", String(number));
       if (number > 0) said.push(`${count(number)} ${state}`);
     }
     for (const [state, segment] of this.segments)
-      if (!learners.some((one) => one.state === state)) setStyle(segment, "flex-grow", "0");
+      if (!learners.some((one) => one.state === state)) segment.hidden = true;
+    this.element.hidden = learners.length === 0 || status.phase === "finished"; // then nobody does anything any more
     setAttribute(this.element, "aria-label", said.join(", "));
     setAttribute(this.element, "title", said.join(", "));
   }
