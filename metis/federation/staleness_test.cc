@@ -36,6 +36,22 @@ TEST(StalenessLedger, TheFirstSendingOfAVersionCounts) {
   EXPECT_EQ(ledger.StepsAt(kFast, Version(3)), 10u);
 }
 
+TEST(StalenessLedger, TheNewestSendingIsThatOfTheHighestVersion) {
+  StalenessLedger ledger;
+  EXPECT_FALSE(ledger.Newest(kFast));
+  ledger.Sent(kFast, Version(3));
+  ledger.Committed(7);
+  ledger.Sent(kFast, Version(5));
+  ledger.Committed(4);
+  ledger.Sent(kFast, Version(5));
+  ledger.Sent(kFast, Version(4));
+  EXPECT_EQ(ledger.Newest(kFast)->version, Version(5));
+  EXPECT_EQ(ledger.Newest(kFast)->steps, 7u);
+  EXPECT_FALSE(ledger.Newest(kSlow));
+  ledger.Forget(kFast);
+  EXPECT_FALSE(ledger.Newest(kFast));
+}
+
 TEST(StalenessLedger, UsingAVersionForgetsTheEarlierOnes) {
   StalenessLedger ledger;
   for (uint64_t version : {2u, 5u, 9u}) ledger.Sent(kFast, Version(version));

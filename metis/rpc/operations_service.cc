@@ -96,7 +96,10 @@ class ExportCall final : public grpc::ServerWriteReactor<v1::ExportPart>,
                          public std::enable_shared_from_this<ExportCall> {
  public:
   ExportCall(CorePtr core, grpc::CallbackServerContext* context)
-      : core_(std::move(core)), context_(context), progress_(Clock::now()) {}
+      : core_(std::move(core)),
+        peer_(context->peer()),
+        context_(context),
+        progress_(Clock::now()) {}
 
   void Begin(bool best) {
     self_ = shared_from_this();
@@ -111,8 +114,15 @@ class ExportCall final : public grpc::ServerWriteReactor<v1::ExportPart>,
   }
 
   void Sweep(Clock::time_point now) override {
-    std::scoped_lock lock(mutex_);
-    if (now - progress_ >= core_->stalled) DropLocked();
+    {
+      std::scoped_lock lock(mutex_);
+      if (finished_ || now - progress_ < core_->stalled) return;
+      progress_ = now;
+      DropLocked();
+    }
+    core_->Refuse(peer_, "", "stalled",
+                  Text("an export made no progress for ", core_->options.settings.stalled,
+                       " and is dropped"));
   }
   void Drop() override {
     std::scoped_lock lock(mutex_);
@@ -171,6 +181,7 @@ class ExportCall final : public grpc::ServerWriteReactor<v1::ExportPart>,
   }
 
   const CorePtr core_;
+  const std::string peer_;
   std::shared_ptr<ExportCall> self_;
 
   std::mutex mutex_;

@@ -46,6 +46,8 @@ class Served {
     std::optional<Credentials> credentials;
     std::string policy = "async-fedavg";
     std::function<Result<void>(const ModelPtr&)> keep;
+    std::string control;  // socket for operators
+    OperatorHooks operators;
   };
 
   static const Options& Defaults() {
@@ -67,6 +69,8 @@ class Served {
     server_options_.program = "metis test";
     server_options_.heartbeat = options.heartbeat;
     server_options_.keep = options.keep;
+    server_options_.control = options.control;
+    server_options_.operators = options.operators;
     server_options_.audit = [this](const Refusal& refusal) {
       std::scoped_lock lock(mutex_);
       refusals_.push_back(refusal);
