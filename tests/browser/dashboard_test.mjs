@@ -265,12 +265,14 @@ test("a controller that is gone is missed, and welcome back", async () => {
   await end();
   await page.waitForSelector('html[data-contact="gone"]', WAIT);
   assert.match(await noticeOf(page), /^The controller has not answered since \d\d:\d\d:\d\d.* metis controller --run runs\/first/);
+  assert.equal(await field(page, "phase"), "No contact");
   assert.match(await page.title(), /^No contact/);
   assert.equal(await field(page, "requests"), count(first.requests));
   const again = madeUp({ learners: 5, seconds: 900 });
   await serve(again, new URL(url).host);
   await page.waitForSelector('html[data-contact="live"]', WAIT);
   await shows(page, "requests", count(again.requests));
+  assert.equal(await field(page, "phase"), "Running");
   assert.equal(await noticeOf(page), "");
   await close();
 });

@@ -123,6 +123,16 @@ test("a paused federation has the same numbers on the page, in metis status and 
   await shoot("live-paused");
 });
 
+test("a second controller says that the port is taken, and goes on without", async () => {
+  const taken = new URL(url).host;
+  const second = start("controller", "--run", path.join(home, "second"), "--insecure", "--listen", "127.0.0.1:0", "--dashboard", taken);
+  await until("complaint", () => second.said.includes(`no dashboard: can't listen on ${taken} (Address already in use)`));
+  await until("progress", () => second.said.includes("waiting, 0 learners"));
+  assert.equal(second.ended, false);
+  second.process.kill("SIGINT");
+  await until("its end", () => second.ended);
+});
+
 test("the page sees the end, and that it was one", async () => {
   operate("stop", run);
   await page.waitForFunction(() => document.querySelector("h1").textContent === "Finished", undefined, WAIT);

@@ -69,10 +69,8 @@ export class Banner {
 
   show(status: Status): void {
     this.latest = status;
-    const title = PHASES[status.phase] ?? status.phase;
     setText(this.federation, status.federation === "" ? "" : `federation ${status.federation}`);
-    setText(this.phase, title);
-    setAttribute(this.phase, "data-phase", status.phase);
+    setText(this.phase, this.heading("live"));
     setText(this.lead, [what(status), howFar(status)].filter((part) => part !== "").join(" "));
     const reason = why(status);
     setText(this.reason, reason);
@@ -96,15 +94,20 @@ export class Banner {
     const text = this.notes(state, sinceMs);
     setText(this.notice, text);
     this.notice.hidden = text === "";
+    setText(this.phase, this.heading(state));
     document.title = this.title(state);
     setAttribute(this.notice, "class", state === "gone" ? "warning alarm" : state === "over" ? "warning calm" : "warning");
   }
 
+  // What is not known any more is not claimed.
+  private heading(state: Contact | "over"): string {
+    if (state === "gone") return "No contact";
+    return this.latest === null ? "" : (PHASES[this.latest.phase] ?? this.latest.phase);
+  }
+
   private title(state: Contact | "over"): string {
     const last = this.latest?.tests[this.latest.tests.length - 1];
-    const phase = this.latest === null ? "" : (PHASES[this.latest.phase] ?? this.latest.phase);
-    const lead = state === "gone" ? "No contact" : phase;
-    return [lead, last ? percent(last.accuracy) : "", "Metis"].filter((part) => part !== "").join(" · ");
+    return [this.heading(state), last ? percent(last.accuracy) : "", "Metis"].filter((part) => part !== "").join(" · ");
   }
 
   private notes(state: Contact | "over", sinceMs: number): string {
