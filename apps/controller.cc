@@ -12,7 +12,7 @@ namespace {
 
 int Main(int argc, const char* const* argv) {
   ControllerOptions options;
-  std::string record, listen;
+  std::string record, listen, dashboard;
   std::vector<std::string> assignments;
   CLI::App app(
       "Runs the controller of a federation over the network: learners and an observer join it, it\n"
@@ -45,6 +45,8 @@ int Main(int argc, const char* const* argv) {
          "Directory of `metis ca init`: the controller's certificate is there, and those who\n"
          "were invited get theirs")
       ->type_name("DIR");
+  app.add_option("--dashboard", dashboard,
+                 "HOST:PORT of the live dashboard, or off (dashboard.listen)");
   AddTlsOptions(app, options.tls);
   app.add_option("--record", record,
                  "replayable: keep the model of every update, for `metis replay`; light: don't;\n"
@@ -58,6 +60,9 @@ int Main(int argc, const char* const* argv) {
     options.record = record == "light" ? report::Record::kLight : report::Record::kReplayable;
   }
   if (!listen.empty()) options.overrides.push_back({"network.listen", listen, "--listen"});
+  if (!dashboard.empty()) {
+    options.overrides.push_back({"dashboard.listen", dashboard, "--dashboard"});
+  }
   for (const std::string& text : assignments) {
     Result<config::Assignment> assignment = config::ParseAssignment(text);
     if (!assignment) return Complain(assignment.error().message, kUsage);

@@ -13,6 +13,7 @@
 #include "apps/cli.h"
 #include "apps/console.h"
 #include "apps/control_socket.h"
+#include "apps/controller_dashboard.h"
 #include "apps/controller_desk.h"
 #include "apps/controller_setup.h"
 #include "apps/controller_trust.h"
@@ -95,6 +96,7 @@ class ControllerRun {
   std::optional<ControlSocket> control_;
   std::unique_ptr<rpc::ControllerServer> server_;  // outlives the host
   std::unique_ptr<drivers::ControllerHost> host_;
+  std::unique_ptr<dashboard::Dashboard> dashboard_;  // null: there is none
   std::atomic<bool> finished_ = false;
   std::atomic<bool> deaf_ = false;  // the server hears nobody new any more
   uint64_t tests_told_ = 0;
@@ -237,6 +239,8 @@ Result<void> ControllerRun::Listen() {
       Text(ipv6 ? "[" : "", address->host, ipv6 ? "]:" : ":", server_->port());
   console_.Say(Text("listening on ", listens, ", federation ", setup_.federation));
   if (Result<void> announced = control_->Announce(); !announced) return announced;
+  dashboard_ = StartDashboard(setup_.config.dashboard, *board_,
+                              [this](const std::string& text) { console_.Say(text); });
   return report::WriteRunFile(Path(kAddressFile), listens + "\n");
 }
 
@@ -309,7 +313,9 @@ int ControllerRun::Serve(const Interrupts& interrupts) {
     Tell(Look());
     SayFarewell(*host_, *server_, setup_.config.federation.membership.silence, interrupts,
                 [this](const std::string& text) { Say(text); });
+    if (dashboard_ && !interrupts.asked()) dashboard_->ShowTheEnd();
   }
+  dashboard_.reset();
   server_->Shutdown(kGrace);
   host_->Stop();
   std::error_code ignored;

@@ -112,6 +112,7 @@ std::string ControllerSetup::identity() const {
   config::Config settings = config;
   settings.network = {};
   settings.storage = {};
+  settings.dashboard = {};
   return Text("configuration ", Hex(Fingerprint(config::FormatConfig(settings))),
               ", initial model ", Hex(initial.model->Fingerprint()));
 }

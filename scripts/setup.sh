@@ -19,6 +19,8 @@ packages=(
   zlib1g-dev libpng-dev
   # network, durable state, certificates, compression
   libgrpc++-dev protobuf-compiler protobuf-compiler-grpc libprotobuf-dev libsqlite3-dev libssl-dev openssl libzstd-dev
+  # dashboard and metrics
+  libcpp-httplib-dev prometheus-cpp-dev
   # training; libtorch brings only the reference implementation of the linear algebra that it needs,
   # which is many times slower (OpenBLAS without threads is no choice: it computes wrong values when two
   # threads use it); Python's torch checks that models go there and back

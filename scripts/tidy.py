@@ -34,10 +34,10 @@ LAYERS = {
     "rpc": ("core federation store learner drivers wire", "posix proto/metis/ google/protobuf grpc openssl/"),
     # Of rpc: certificate_authority.h, which it implements.
     "authority": ("core federation store wire rpc", "posix sqlite3.h openssl/"),
-    # Of learner, sim, store, wire and rpc: settings.h.
-    "config": ("core federation data learner sim store wire rpc", "toml++/"),
     "operations": ("core federation drivers report", "posix nlohmann/json.hpp"),
     "dashboard": ("core federation report operations", "posix nlohmann/json.hpp httplib.h prometheus/"),
+    # Of learner, sim, store, wire, rpc and dashboard: settings.h.
+    "config": ("core federation data learner sim store wire rpc dashboard", "toml++/"),
 }
 
 # Everything else that the project uses. A header of none of these is refused until it stands here.

@@ -1,10 +1,12 @@
-// Bundles the report page into one HTML file without any reference to another:
+// Bundles a page, a directory beside this file, into one HTML file without any reference to another:
 //
-//   node build.mjs OUTPUT.html
+//   node build.mjs report|dashboard OUTPUT.html
 //
-// The page has two places that `metis report` fills: METIS_REPORT_TITLE in <title>, METIS_REPORT_DATA in the
-// script of type application/json. Each must be there once.
+// The report has two places that `metis report` fills: METIS_REPORT_TITLE in <title>, METIS_REPORT_DATA in the
+// script of type application/json. Each must be there once. The dashboard names in its policy the scripts that it may
+// run, by their SHA-256.
 
+import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -57,23 +59,32 @@ function fillOnce(page, place, text) {
   return page.split(place).join(text);
 }
 
-function check(page, style) {
-  for (const marker of ["METIS_REPORT_DATA", "METIS_REPORT_TITLE"])
+// The scripts of a page as its Content-Security-Policy names them: as a browser reads them, with plain line ends.
+function scriptHashes(page) {
+  const scripts = [...page.matchAll(/<script>([\s\S]*?)<\/script>/g)].map(([, text]) => text.replace(/\r\n?/g, "\n"));
+  return scripts.map((text) => `'sha256-${createHash("sha256").update(text, "utf8").digest("base64")}'`).join(" ");
+}
+
+function check(page, style, markers) {
+  for (const marker of markers)
     if (page.split(marker).length !== 2) fail(`${marker} is ${page.split(marker).length - 1} times in the page, not once`);
   const outside = /<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)="(?!data:)[^"]*"/i.exec(page) ?? /@import|url\(/.exec(style);
   if (outside) fail(`the page refers to another file: ${outside[0]}`);
 }
 
-const output = process.argv[2];
-if (!output || process.argv.length > 3) fail("usage: node build.mjs OUTPUT.html");
+const MARKERS = { report: ["METIS_REPORT_DATA", "METIS_REPORT_TITLE"], dashboard: [] };
+
+const [name, output] = process.argv.slice(2);
+if (!MARKERS[name] || !output || process.argv.length > 4) fail("usage: node build.mjs report|dashboard OUTPUT.html");
 if (!existsSync(path.join(here, "node_modules"))) fail("web/node_modules is missing: scripts/setup.sh installs it");
 const esbuild = await loadEsbuild();
-const script = await bundle(esbuild, "report/main.ts");
-const style = await bundle(esbuild, "report/style.css");
-const html = readFileSync(path.join(here, "report/page.html"), "utf8");
+const script = await bundle(esbuild, `${name}/main.ts`);
+const style = await bundle(esbuild, `${name}/style.css`);
+const html = readFileSync(path.join(here, `${name}/page.html`), "utf8");
 const styled = fillOnce(html, "/* STYLE */", style.text);
-const page = fillOnce(styled, "/* SCRIPT */", licences(script.inputs) + script.text);
-check(page, style.text);
+const scripted = fillOnce(styled, "/* SCRIPT */", licences(script.inputs) + script.text);
+const page = scripted.includes("SCRIPT_HASHES") ? fillOnce(scripted, "SCRIPT_HASHES", scriptHashes(scripted)) : scripted;
+check(page, style.text, MARKERS[name]);
 // A file appears whole or not at all.
 mkdirSync(path.dirname(path.resolve(output)), { recursive: true });
 writeFileSync(`${output}.part`, page);

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "metis/core/result.h"
+#include "metis/dashboard/settings.h"
 #include "metis/data/partition.h"
 #include "metis/data/source.h"
 #include "metis/federation/settings.h"
@@ -32,6 +33,7 @@ struct Config {
   sim::Settings simulation;
   rpc::NetworkSettings network;
   store::StorageSettings storage;
+  dashboard::DashboardSettings dashboard;
 
   friend bool operator==(const Config&, const Config&) = default;
 };

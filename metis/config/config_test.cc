@@ -102,7 +102,8 @@ TEST(ParseConfig, NamesAnUnknownSectionAndTheNearestOne) {
   EXPECT_EQ(Complaint("\n[federaton]\nlearners = 3\n"),
             "federation.toml:2: unknown section [federaton]: did you mean [federation]? (allowed: "
             "[federation], [sync], [fedasync], [validation], [trigger], [membership], [stop], "
-            "[test], [training], [data], [builtin], [network], [storage], [[group]])");
+            "[test], [training], [data], [builtin], [network], [storage], [dashboard], "
+            "[[group]])");
   EXPECT_THAT(Complaint("[[gruop]]\n"), HasSubstr("[[gruop]]: did you mean [[group]]?"));
 }
 

@@ -81,6 +81,7 @@ const std::vector<std::pair<std::string, std::string>> kOtherValues = {
     {"storage.durability", "none"},
     {"storage.snapshot_every", "250"},
     {"storage.memory_mb", "2048"},
+    {"dashboard.listen", "off"},
     {"group.slow.learners", "4"},
     {"group.slow.batch_time", "777us"},
     {"group.fast.evaluation_batch_time", "0s"},

@@ -109,6 +109,15 @@ std::string FormatNames(const std::vector<std::string>& names) {
   return names.empty() ? std::string(kNone) : Join(names);
 }
 
+Result<void> ReadAddressOrOff(std::string_view text, std::string& address) {
+  if (text == dashboard::kOff || ReadAddress(text, address)) {
+    address = text;
+    return {};
+  }
+  return Invalid(
+      "must be HOST:PORT with a port from 0 to 65535, e.g. \"127.0.0.1:7741\", or \"off\"");
+}
+
 // Safe in a key path, in a file name and in a table.
 Result<void> ParseGroupName(std::string_view text, std::string& name) {
   auto allowed = [](char c) {
@@ -279,6 +288,12 @@ Keys StorageKeys() {
   };
 }
 
+Keys DashboardKeys() {
+  return {
+      Phrase<Draft>("listen", FIELD(config.dashboard.listen), "\"HOST:PORT\" or \"off\"", ReadAddressOrOff, [](const std::string& text) { return text; }, "Where the dashboard and the metrics are served; port 0 is any free one. Whoever reaches it may look: keep it on this machine, or behind a proxy that asks who it is."),
+  };
+}
+
 std::vector<Key<GroupDraft>> MakeGroupKeys() {
   return {
       Phrase<GroupDraft>("name", FIELD(device.name), "text of letters, digits, - and _", ParseGroupName, [](const std::string& name) { return name; }, "What the group is called in tables and in --set group.NAME.key=value.").DefaultsTo("none, it must be set").Suggested(),
@@ -307,6 +322,7 @@ std::vector<Section> MakeSections() {
       {"builtin", "The built-in data of a simulation: Gaussian classes.", BuiltinKeys()},
       {"network", "The controller on the network (`metis controller`).", NetworkKeys()},
       {"storage", "What the controller keeps on its disk, and how safely.", StorageKeys()},
+      {"dashboard", "The live page of `metis controller`, and its metrics.", DashboardKeys()},
   };
 }
 // clang-format on

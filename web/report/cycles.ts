@@ -6,28 +6,12 @@ import type { ChartOption } from "../shared/echarts";
 import type { CsvTable, FigureSpec, View } from "../shared/figure";
 import { duration, plural, significant } from "../shared/format";
 import type { LegendEntry } from "../shared/legend";
-import type { Theme } from "../shared/theme";
+import { reasonMark, reasonName, sortedReasons } from "../shared/reasons";
 import { type ChosenRun, chosen, preferred, runChoices, runsWith } from "./choices";
 import { type Cycle, deviceGroups, isNumber, type LearnerCycles, type Report } from "./data";
 
 const PANEL = 240;
 const LOSS = "validation loss";
-const REASONS: Record<string, string> = {
-  C1: "C1: the loss did not fall",
-  C2: "C2: the loss fell too little",
-  C3: "C3: staler than usual",
-  "max-epochs": "the most epochs allowed",
-  epochs: "a fixed number of epochs",
-};
-const MARKS = ["circle", "triangle", "diamond", "square"] as const;
-
-const reasonName = (reason: string) => REASONS[reason] ?? reason;
-
-// Symbols of reasons, the same in every run: shape and colour both tell.
-function mark(reason: string, theme: Theme) {
-  const place = Math.max(0, Object.keys(REASONS).indexOf(reason));
-  return { symbol: MARKS[place % MARKS.length], colour: [1, 4, 0, 3, 6].map((i) => theme.series[i])[place] };
-}
 
 interface Point {
   epoch: number; // of the learner, counted over its cycles; the received model stands at the end of the last
@@ -121,9 +105,9 @@ function reasonSeries(all: Point[], panel: number, view: View) {
       xAxisIndex: panel,
       yAxisIndex: panel,
       data: all.filter((point) => point.ends?.reason === reason).map((point) => [point.epoch, point.loss]),
-      symbol: mark(reason, view.theme).symbol === "square" ? "rect" : mark(reason, view.theme).symbol,
+      symbol: reasonMark(reason, view.theme).symbol === "square" ? "rect" : reasonMark(reason, view.theme).symbol,
       symbolSize: view.width < 560 ? 7 : 9,
-      itemStyle: { color: mark(reason, view.theme).colour, borderColor: view.theme.surface, borderWidth: 1 },
+      itemStyle: { color: reasonMark(reason, view.theme).colour, borderColor: view.theme.surface, borderWidth: 1 },
       emphasis: { disabled: true },
       z: 4,
     }));
@@ -139,7 +123,7 @@ function tip(all: Point[], epoch: number, name: string, view: View): string {
       ? `; ended at ${duration(end.end_s)}, ${reasonName(end.reason)}, ${plural(end.failures, "failure")}, ` +
         `staleness ${significant(end.staleness)}`
       : "";
-    const colour = end ? mark(end.reason, view.theme).colour : view.theme.muted;
+    const colour = end ? reasonMark(end.reason, view.theme).colour : view.theme.muted;
     return { colour, label, value: `loss ${significant(point.loss)}${ended}` };
   });
   return tooltipHtml(`${name}, epoch ${Math.round(epoch)}`, rows);
@@ -165,12 +149,10 @@ function csv({ run }: ChosenRun): CsvTable {
 
 function entries({ run }: ChosenRun, view: View): LegendEntry[] {
   const reasons = new Set(run.cycles.flatMap((learner) => learner.cycles.map((cycle) => cycle.reason)));
-  const known = Object.keys(REASONS);
-  const sorted = [...reasons].sort((a, b) => known.indexOf(a) - known.indexOf(b));
   return [
     { name: LOSS, colour: view.theme.muted, mark: "line" },
-    ...sorted.map((reason): LegendEntry => {
-      const { symbol, colour } = mark(reason, view.theme);
+    ...sortedReasons(reasons).map((reason): LegendEntry => {
+      const { symbol, colour } = reasonMark(reason, view.theme);
       return { name: reasonName(reason), colour, mark: symbol };
     }),
   ];

@@ -33,6 +33,7 @@ export interface FigureSpec {
   option: (view: View) => ChartOption;
   csv: (choice: string) => CsvTable;
   inset?: (view: View, chart: HTMLElement) => void; // draws what lies over or beside the chart
+  empty?: () => string | null; // the sentence that stands in for the chart while there is nothing to draw
 }
 
 const figures: Figure[] = [];
@@ -47,25 +48,31 @@ export class Figure {
   private readonly spec: FigureSpec;
   private readonly box = h("div", { class: "chart" });
   private readonly legendBox = h("div", { class: "legend-box" });
+  private readonly emptyBox = h("p", { class: "empty" });
   private readonly hidden = new Set<string>();
   private chart: Chart | null = null;
   private choice: string;
   private drawnWidth = 0;
 
-  constructor(spec: FigureSpec, number: number) {
+  // Without a number it is one of a page whose figures nobody cites.
+  constructor(spec: FigureSpec, number: number | null) {
     this.spec = spec;
     this.choice = spec.choices?.first ?? spec.choices?.options[0]?.value ?? "";
-    const csv = h("button", { type: "button", class: "csv", title: `download the data of figure ${number}` }, "CSV");
+    const name = number === null ? "this chart" : `figure ${number}`;
+    const csv = h("button", { type: "button", class: "csv", title: `download the data of ${name}` }, "CSV");
     csv.addEventListener("click", () => download(this.fileName(), csvText(spec.csv(this.choice))));
-    const heading = h("h3", {}, h("span", { class: "number" }, `Figure ${number}`), " ", spec.title);
+    const label = number === null ? null : h("span", { class: "number" }, `Figure ${number}`);
+    const heading = h("h3", {}, label, label && " ", spec.title);
     this.element = h(
       "figure",
       { id: spec.id, class: "figure" },
       h("figcaption", {}, h("div", { class: "figure-head" }, heading, csv), h("p", { class: "note" }, spec.note)),
       this.controls(),
       this.legendBox,
+      this.emptyBox,
       this.box,
     );
+    this.emptyBox.hidden = true;
     this.box.setAttribute("role", "img");
     this.box.setAttribute("aria-label", `${spec.title}. ${spec.note} The CSV button has its values.`);
     figures.push(this);
@@ -80,7 +87,7 @@ export class Figure {
   }
 
   redraw(width = this.box.clientWidth): void {
-    if (width === 0) return;
+    if (this.standIn() || width === 0) return;
     this.drawnWidth = width;
     const view = this.view(width);
     const height = this.spec.height(view);
@@ -89,6 +96,15 @@ export class Figure {
     this.chart.setOption({ animation: false, ...this.spec.option(view) }, { notMerge: true });
     this.drawLegend(view);
     this.spec.inset?.(view, this.box);
+  }
+
+  // The place of the chart is kept, so that the page does not jump when there is something to draw.
+  private standIn(): boolean {
+    const sentence = this.spec.empty?.() ?? null;
+    this.emptyBox.hidden = sentence === null;
+    this.emptyBox.textContent = sentence ?? "";
+    for (const part of [this.box, this.legendBox]) part.classList.toggle("nothing", sentence !== null);
+    return sentence !== null;
   }
 
   private view(width: number): View {
