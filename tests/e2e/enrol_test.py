@@ -146,6 +146,36 @@ class RevokedTest(EnrolTest):
         self.assertIn("metis ca invite NAME", self.done("ca", "list"))
 
 
+class AdminTest(EnrolTest):
+    def test_operates_from_afar_and_a_learner_does_not(self):
+        controller, address = self.controller({})
+        learners = [self.learner(k, "--enrol", self.invite(f"site-{k}", address)) for k in range(2)]
+        self.done("ca", "enrol", self.invite("alice", address, "--role", "admin"))
+        self.wait_until(lambda: self.requests() >= 5)
+
+        state = self.state("site-0", address)
+        tls = ["--ca", state / "ca.pem", "--certificate", state / "certificate.pem", "--key",
+               state / "key.pem"]
+        for command in (["status"], ["pause"], ["stop"], ["withdraw", "site-1"],
+                        ["export", "--out", "stolen.metis"]):
+            said = self.refusal(*command, "--join", address, *tls)
+            self.assertIn("site-0 may not operate this federation", said)
+        self.assertFalse((self.home / "stolen.metis").exists())
+        refused = [line for line in self.audit() if line["reason"] == "role"]
+        self.assertEqual([line["name"] for line in refused], ["site-0"] * 5)
+        seen = self.requests()
+        self.wait_until(lambda: self.requests() >= seen + 5)  # neither paused nor stopped
+
+        # The administrator's certificate is found by itself.
+        status = self.told("status", "--join", address)
+        self.assertEqual({each["name"] for each in status["participants"]}, {"site-0", "site-1"})
+        self.done("stop", "--join", address)
+        self.assertIn(("alice", "command"), self.reasons())
+        controller.end()
+        for learner in learners:
+            learner.end()
+
+
 class RefusedTest(EnrolTest):
     def setUp(self):
         super().setUp()

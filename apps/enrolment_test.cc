@@ -1,0 +1,83 @@
+#include "apps/enrolment.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "metis/authority/authority.h"
+#include "metis/authority/certificates.h"
+#include "metis/rpc/testing.h"
+
+namespace metis::apps {
+namespace {
+
+using authority::Role;
+using testing::HasSubstr;
+
+class EnrolmentFiles : public rpc::FileTest {
+ protected:
+  EnrolmentFiles() { ::setenv("XDG_STATE_HOME", Path("states").c_str(), 1); }
+  ~EnrolmentFiles() override { ::unsetenv("XDG_STATE_HOME"); }
+
+  // As an enrolment leaves it, as far as it is looked at.
+  std::string Leave(const std::string& name, Role role, const rpc::HostPort& controller) {
+    const std::string key = authority::MakeKey();
+    const int64_t now = authority::SecondsNow();
+    const std::string request = authority::MakeRequest(key, name).value();
+    const std::string leaf =
+        Text("states/metis/", name, "@", controller.host, "-", controller.port);
+    std::filesystem::create_directories(Path(leaf));
+    Write(leaf + "/certificate.pem",
+          authority::IssueFor(ca_, ca_key_, request, name, role, {now, 9}).value().pem);
+    Write(leaf + "/controller", Text(controller.host, ":", controller.port, "\n"));
+    return Path(leaf);
+  }
+  std::string Found(Role role, const std::string& join, const std::string& name) {
+    Result<std::optional<Membership>> found = FindMembership(role, join, name, "");
+    if (!found) return found.error().message;
+    return *found ? (*found)->state : "none";
+  }
+
+  const std::string ca_key_ = authority::MakeKey();
+  const std::string ca_ = authority::MakeAuthority(ca_key_, {authority::SecondsNow(), 9}).pem;
+};
+
+TEST_F(EnrolmentFiles, AreFoundByRoleNameAndController) {
+  EXPECT_EQ(Found(Role::kLearner, "", ""), "none");
+  const std::string site = Leave("site-3", Role::kLearner, {"fed.example.org", 7740});
+  const std::string admin = Leave("alice", Role::kAdmin, {"fed.example.org", 7740});
+  EXPECT_EQ(Found(Role::kLearner, "", ""), site);
+  EXPECT_EQ(Found(Role::kAdmin, "fed.example.org:7740", ""), admin);
+  EXPECT_EQ(Found(Role::kObserver, "", ""), "none");
+  EXPECT_EQ(Found(Role::kLearner, "", "site-4"), "none");
+  EXPECT_EQ(Found(Role::kLearner, "fed.example.org:7741", ""), "none");
+
+  const std::string other = Leave("site-3", Role::kLearner, {"other.example.org", 7740});
+  EXPECT_THAT(Found(Role::kLearner, "", "site-3"), HasSubstr("say which is meant"));
+  EXPECT_EQ(Found(Role::kLearner, "other.example.org:7740", ""), other);
+  EXPECT_EQ(FindMembership(Role::kLearner, "", "", other).value()->controller.host,
+            "other.example.org");
+  EXPECT_THAT(Found(Role::kLearner, "nowhere", ""), HasSubstr("--join"));
+}
+
+TEST_F(EnrolmentFiles, ADamagedOneIsNamed) {
+  const std::string site = Leave("site-3", Role::kLearner, {"fed.example.org", 7740});
+  std::filesystem::remove(site + "/controller");
+  EXPECT_THAT(Found(Role::kLearner, "", ""), HasSubstr(site + "/controller"));
+}
+
+TEST_F(EnrolmentFiles, AJoinThatIsGivenGoesBeforeTheTokensAddress) {
+  authority::Token token;
+  token.address = "fed.example.org:7740";
+  EXPECT_EQ(ControllerOf(token, "").value().host, "fed.example.org");
+  EXPECT_EQ(ControllerOf(token, "127.0.0.1:1").value().port, 1);
+  EXPECT_THAT(ControllerOf(token, "127.0.0.1:0").error().message, HasSubstr("port 0"));
+  token.address.clear();
+  EXPECT_THAT(ControllerOf(token, "").error().message, HasSubstr("--join"));
+}
+
+}  // namespace
+}  // namespace metis::apps
