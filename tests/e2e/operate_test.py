@@ -199,8 +199,10 @@ class SteeringTest(OperateTest):
         lines.communicate(timeout=60)
         self.assertEqual(lines.returncode, 0)
         self.end()
-        rest, _ = watch.communicate(timeout=60)
+        rest, error = watch.communicate(timeout=60)
+        self.assertEqual(watch.returncode, 0, error)
         self.assertNotIn("\x1b", rest)
+        self.assertRegex(rest, r"(?m)^finished: operator$")
 
 
 class DeadControllerTest(OperateTest):
