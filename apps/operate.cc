@@ -92,6 +92,16 @@ bool Pause(Duration interval, const Interrupts& interrupts) {
   return !interrupts.asked();
 }
 
+// A controller that has finished writes what it came to after it has hung up.
+void AwaitConclusion(const std::string& run, const Interrupts& interrupts) {
+  constexpr int kLooks = 50;
+  for (int i = 0; i < kLooks && !run.empty(); ++i) {
+    Result<operations::Status> known = operations::ReadLastKnown(run);
+    if (!known || known->phase == "finished") return;
+    if (!Pause(Duration::Milliseconds(100), interrupts)) return;
+  }
+}
+
 // One block after another; on a terminal each in the place of the one before.
 int Watch(rpc::OperatorClient& client, const Options& options, Duration interval) {
   constexpr const char* kHomeAndClear = "\x1b[H\x1b[2J";
@@ -99,7 +109,10 @@ int Watch(rpc::OperatorClient& client, const Options& options, Duration interval
   const bool redraw = OutputIsTerminal() && !options.json;
   for (bool first = true;; first = false) {
     Result<Seen> seen = Ask(client);
-    if (!seen) return SayGone(options, seen.error());
+    if (!seen) {
+      AwaitConclusion(options.target.run, interrupts);
+      return SayGone(options, seen.error());
+    }
     if (redraw) {
       std::cout << kHomeAndClear;
     } else if (!first && !options.json) {
