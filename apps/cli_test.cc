@@ -14,5 +14,19 @@ TEST(Cli, BytesAreSaidInWords) {
   EXPECT_EQ(FormatBytes(16'400'000'000), "16.4 GB");
 }
 
+TEST(Cli, TimesAreSaidInWords) {
+  EXPECT_EQ(FormatSeconds(0.04), "0.0 s");
+  EXPECT_EQ(FormatSeconds(9.94), "9.9 s");
+  EXPECT_EQ(FormatSeconds(42.4), "42 s");
+  EXPECT_EQ(FormatSeconds(90), "1.5 min");
+  EXPECT_EQ(FormatSeconds(5400), "1.5 h");
+  EXPECT_EQ(FormatSeconds(36 * 3600), "1.5 d");
+}
+
+TEST(Cli, ControlCharactersAreShownAsQuestions) {
+  EXPECT_EQ(Printable("a\x1b[2Jb\nc\x7f"), "a?[2Jb?c?");
+  EXPECT_EQ(Printable("Zürich"), "Zürich");
+}
+
 }  // namespace
 }  // namespace metis::apps

@@ -76,6 +76,12 @@ int SayLastKnown(const Options& options, const Error& why) {
   return Finish(finished ? kOk : kFailed);
 }
 
+// It cannot be asked, or not any more.
+int SayGone(const Options& options, const Error& why) {
+  const bool ended = why.code == ErrorCode::kUnavailable && !options.target.run.empty();
+  return ended ? SayLastKnown(options, why) : Complain(why.message);
+}
+
 // False: interrupted.
 bool Pause(Duration interval, const Interrupts& interrupts) {
   std::mutex mutex;
@@ -86,6 +92,16 @@ bool Pause(Duration interval, const Interrupts& interrupts) {
   return !interrupts.asked();
 }
 
+// A controller that has finished writes what it came to after it has hung up.
+void AwaitConclusion(const std::string& run, const Interrupts& interrupts) {
+  constexpr int kLooks = 50;
+  for (int i = 0; i < kLooks && !run.empty(); ++i) {
+    Result<operations::Status> known = operations::ReadLastKnown(run);
+    if (!known || known->phase == "finished") return;
+    if (!Pause(Duration::Milliseconds(100), interrupts)) return;
+  }
+}
+
 // One block after another; on a terminal each in the place of the one before.
 int Watch(rpc::OperatorClient& client, const Options& options, Duration interval) {
   constexpr const char* kHomeAndClear = "\x1b[H\x1b[2J";
@@ -93,7 +109,10 @@ int Watch(rpc::OperatorClient& client, const Options& options, Duration interval
   const bool redraw = OutputIsTerminal() && !options.json;
   for (bool first = true;; first = false) {
     Result<Seen> seen = Ask(client);
-    if (!seen) return Complain(seen.error().message);
+    if (!seen) {
+      AwaitConclusion(options.target.run, interrupts);
+      return SayGone(options, seen.error());
+    }
     if (redraw) {
       std::cout << kHomeAndClear;
     } else if (!first && !options.json) {
@@ -101,10 +120,6 @@ int Watch(rpc::OperatorClient& client, const Options& options, Duration interval
     }
     Print(*seen, options, redraw);
     if (!std::cout || !Pause(interval, interrupts)) return Finish();
-    if (seen->status.phase == "finished" && !client.Status()) {
-      std::cout << (options.json ? "" : "\nthe controller has ended\n");
-      return Finish();
-    }
   }
 }
 
@@ -115,13 +130,10 @@ int ShowStatus(Options& options) {
     return Complain(Text("--interval ", options.interval, " is less than 100ms"), kUsage);
   }
   Result<std::unique_ptr<rpc::OperatorClient>> client = Reach(options.target);
-  if (!client && client.error().code == ErrorCode::kUnavailable && !options.target.run.empty()) {
-    return SayLastKnown(options, client.error());
-  }
-  if (!client) return Complain(client.error().message);
+  if (!client) return SayGone(options, client.error());
   if (options.watch) return Watch(**client, options, *interval);
   Result<Seen> seen = Ask(**client);
-  if (!seen) return Complain(seen.error().message);
+  if (!seen) return SayGone(options, seen.error());
   Print(*seen, options, OutputIsTerminal());
   return Finish();
 }

@@ -74,6 +74,7 @@ run_swarm() {
 run_soak() {
   build release
   build/release/tests/soak/soak_test
+  build/release/tests/soak/status_load_test build/release/bin
 }
 
 run_crash() {

@@ -198,5 +198,27 @@ TEST_F(ContinueRun, AnotherDirectoryIsRefused) {
   EXPECT_THAT(Continue("run", 0).error().message, HasSubstr("is no run directory"));
 }
 
+// Another listener hears of what stays what the writer's own summary does.
+TEST_F(ContinueRun, WhatStaysIsToldToWhoeverListens) {
+  auto writer = Create("run", Record::kLight);
+  const size_t half = history().size() / 2;
+  Tell(*writer, 0, half);
+  ASSERT_TRUE(writer->Sync());
+  writer = nullptr;
+  SummaryBuilder listener;
+  Result<std::unique_ptr<RunWriter>> continued =
+      RunWriter::Continue(PathOf("run"), half, harness_.initial(), Record::kLight, &listener);
+  ASSERT_TRUE(continued) << continued.error().message;
+  const SummaryBuilder& own = (*continued)->summary();
+  ASSERT_EQ(listener.learners().size(), own.learners().size());
+  uint64_t updates = 0;
+  for (const auto& [id, learner] : own.learners()) {
+    EXPECT_EQ(listener.learners().at(id).updates, learner.updates);
+    EXPECT_EQ(listener.learners().at(id).contribution, learner.contribution);
+    updates += learner.updates;
+  }
+  EXPECT_GT(updates, 0u);
+}
+
 }  // namespace
 }  // namespace metis::report

@@ -57,6 +57,8 @@ Error OperatorClient::ErrorOf(const grpc::Status& status) const {
     case grpc::StatusCode::DEADLINE_EXCEEDED:
       return Unavailable(Text("the controller at ", address_,
                               " did not answer in time: is it stopped, or its disk stuck?"));
+    case grpc::StatusCode::CANCELLED:
+      return Unavailable(Text("the controller at ", address_, " is just ending"));
     case grpc::StatusCode::UNIMPLEMENTED:
       return Invalid(Text("the controller at ", address_, " cannot be operated: is it of an ",
                           "older version? (", status.error_message(), ")"));

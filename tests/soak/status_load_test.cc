@@ -1,0 +1,265 @@
+// `metis status` as a user types it, beside many connected learners of which some move large models
+// without pause: how long it takes from the start of the program to its end.
+//
+//   status_load_test BIN            200 learners, 8 of them moving models of 10 million parameters
+//   status_load_test BIN --short    50 learners, 4 of them, 1 million
+//
+// BIN is the directory of the programs.
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "metis/operations/status.h"
+#include "metis/rpc/operator_client.h"
+#include "metis/store/model_file.h"
+#include "tests/loopback/raw_client.h"
+
+namespace metis::soak {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+using Seconds = std::chrono::duration<double>;
+
+struct Load {
+  std::string programs;
+  uint32_t learners = 200;
+  uint32_t movers = 8;
+  uint64_t parameters = 10'000'000;
+  uint32_t looks = 100;
+};
+Load load;
+
+// Wide enough for any machine that is not broken; the goal is 0.2 s.
+constexpr Seconds kGenerous{20};
+
+// Not by fork(): copying this process, which holds the models, would be measured as well.
+pid_t Spawn(std::vector<std::string> words, const std::string& output) {
+  posix_spawn_file_actions_t files;
+  ::posix_spawn_file_actions_init(&files);
+  ::posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, output.c_str(),
+                                     O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  ::posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  pid_t child = 0;
+  METIS_CHECK(::posix_spawn(&child, argv[0], &files, nullptr, argv.data(), environ) == 0);
+  ::posix_spawn_file_actions_destroy(&files);
+  return child;
+}
+
+int Wait(pid_t child) {
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+std::string Read(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+void Say(const char* what, std::vector<double> seconds) {
+  std::sort(seconds.begin(), seconds.end());
+  const auto at = [&](double part) {
+    const auto index = static_cast<size_t>(part * static_cast<double>(seconds.size() - 1));
+    return 1000 * seconds[index];
+  };
+  std::printf("%s: p50 %.1f ms, p99 %.1f ms, max %.1f ms (%zu times; goal 200 ms)\n", what, at(0.5),
+              at(0.99), at(1), seconds.size());
+  std::fflush(stdout);
+}
+
+// A learner by hand; one that moves sends its model again and again, and fetches what it is sent.
+class Learner {
+ public:
+  Learner(const std::string& address, uint32_t k, ModelPool& pool)
+      : pool_(pool), channel_(rpc::Dial(address)), talk_(channel_, Text("site-", k)) {
+    EXPECT_TRUE(talk_.Join(*pool.schema(), 30 + 7 * k));
+  }
+  ~Learner() {
+    talk_.Cancel();
+    for (std::thread* each : {&reader_, &mover_}) {
+      if (each->joinable()) each->join();
+    }
+  }
+
+  void Move(std::atomic<bool>& over, std::atomic<uint64_t>& updates) {
+    reader_ = std::thread([this] {
+      v1::ToParticipant message;
+      while (talk_.Read(message)) continue;
+    });
+    mover_ = std::thread([this, &over, &updates] {
+      ModelDraft draft = pool_.Draft();
+      std::fill(draft.parameters().begin(), draft.parameters().end(), 0.25f);
+      const ModelPtr model = std::move(draft).Seal();
+      for (uint64_t sequence = 1; !over; ++sequence) {
+        rpc::Transfer transfer(channel_, "Upload");
+        if (!transfer.Open(rpc::OpeningOf(talk_, model, sequence)) || !transfer.Read()) return;
+        wire::ModelSender sender(model, wire::Encoding::kRaw);
+        rpc::SendChunks(transfer, sender);
+        if (!transfer.Read()) return;
+        ++updates;
+      }
+    });
+  }
+
+ private:
+  ModelPool& pool_;
+  const std::shared_ptr<grpc::Channel> channel_;
+  rpc::Talk talk_;
+  std::thread reader_;
+  std::thread mover_;
+};
+
+class StatusLoad : public testing::Test {
+ protected:
+  void SetUp() override {
+    char pattern[] = "/tmp/metis-load-XXXXXX";
+    METIS_CHECK(::mkdtemp(pattern) != nullptr);
+    directory_ = pattern;
+    run_ = directory_ + "/run";
+    const std::string initial = directory_ + "/initial.metis";
+    ASSERT_TRUE(store::WriteModelFile(initial, {}, *pool_.Zero()));
+    controller_ = Spawn({load.programs + "/metis-controller",
+                         "--run",
+                         run_,
+                         "--model",
+                         initial,
+                         "--listen",
+                         "127.0.0.1:0",
+                         "--insecure",
+                         "--set",
+                         "federation.policy=async-fedavg",
+                         "--set",
+                         Text("federation.learners=", load.learners),
+                         "--set",
+                         "membership.heartbeat=2min",
+                         "--set",
+                         "membership.silence=9min",
+                         "--set",
+                         "storage.snapshot_every=20",
+                         "--set",
+                         "stop.duration=10h"},
+                        directory_ + "/controller.log");
+    ASSERT_TRUE(rpc::WaitFor([&] {
+      return Read(run_ + "/address").ends_with("\n") ||
+             ::waitpid(controller_, nullptr, WNOHANG) != 0;
+    }));
+    ASSERT_TRUE(fs::exists(run_ + "/address")) << Read(directory_ + "/controller.log");
+    address_ = Read(run_ + "/address");
+    address_.pop_back();
+  }
+  ~StatusLoad() override {
+    if (controller_ > 0) {
+      ::kill(controller_, SIGKILL);
+      (void)Wait(controller_);
+    }
+    std::error_code ignored;
+    fs::remove_all(directory_, ignored);
+  }
+
+  // How long the program took; the status it printed.
+  std::pair<double, operations::Status> Ask() {
+    const std::string output = directory_ + "/status.json";
+    const Clock::time_point begin = Clock::now();
+    const int code =
+        Wait(Spawn({load.programs + "/metis-operate", "status", run_, "--json"}, output));
+    const double took = Seconds(Clock::now() - begin).count();
+    EXPECT_EQ(code, 0) << Read(output);
+    Result<operations::Status> status = operations::ParseStatus(Read(output));
+    EXPECT_TRUE(status) << Read(output);
+    return {took, status ? *status : operations::Status()};
+  }
+
+  ModelPool pool_{ModelSchema::Create({{"weight", {load.parameters}}}).value()};
+  std::string directory_;
+  std::string run_;
+  std::string address_;
+  pid_t controller_ = 0;
+};
+
+TEST_F(StatusLoad, IsAnsweredWhileModelsMove) {
+  std::vector<std::unique_ptr<Learner>> learners;
+  for (uint32_t k = 0; k < load.learners; ++k) {
+    learners.push_back(std::make_unique<Learner>(address_, k, pool_));
+  }
+  std::atomic<bool> over = false;
+  std::atomic<uint64_t> updates = 0;
+  for (uint32_t k = 0; k < load.movers; ++k) learners[k]->Move(over, updates);
+  ASSERT_TRUE(rpc::WaitFor([&] { return updates >= load.movers; }));
+
+  std::vector<double> typed;
+  std::vector<double> asked;
+  const uint64_t before = updates;
+  const Clock::time_point begin = Clock::now();
+  rpc::OperatorClient client(run_ + "/control.sock");
+  for (uint32_t i = 0; i < load.looks; ++i) {
+    const auto [took, status] = Ask();
+    typed.push_back(took);
+    EXPECT_EQ(status.connected, load.learners);
+    EXPECT_EQ(status.participants.size(), load.learners);
+    EXPECT_EQ(status.phase, "running");
+    const Clock::time_point now = Clock::now();
+    EXPECT_TRUE(client.Status());
+    asked.push_back(Seconds(Clock::now() - now).count());
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  const double passed = Seconds(Clock::now() - begin).count();
+  const double moved = static_cast<double>((updates - before) * load.parameters * sizeof(float));
+  std::printf(
+      "%u learners connected, %u of them moving models of %.0f million parameters: %.1f "
+      "updates/s, %.0f MB/s\n",
+      load.learners, load.movers, static_cast<double>(load.parameters) * 1e-6,
+      static_cast<double>(updates - before) / passed, moved / passed * 1e-6);
+  Say("`metis status --json`, the whole program", typed);
+  Say("the call alone", asked);
+  EXPECT_GT(updates, before) << "models have moved meanwhile";
+  EXPECT_LT(*std::max_element(typed.begin(), typed.end()), kGenerous.count());
+
+  over = true;
+  learners.clear();
+  const std::string said = directory_ + "/stop.log";
+  EXPECT_EQ(Wait(Spawn({load.programs + "/metis-operate", "stop", run_}, said)), 0) << Read(said);
+}
+
+int Main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (argument == "--short") {
+      load.learners = 50;
+      load.movers = 4;
+      load.parameters = 1'000'000;
+      load.looks = 10;
+    } else if (load.programs.empty() && fs::is_directory(argument)) {
+      load.programs = fs::absolute(argument).string();
+    } else {
+      std::fprintf(stderr, "unknown argument %s; usage: status_load_test BIN [--short]\n", argv[i]);
+      return 2;
+    }
+  }
+  if (load.programs.empty()) {
+    std::fprintf(stderr, "usage: status_load_test BIN [--short]\n");
+    return 2;
+  }
+  return RUN_ALL_TESTS();
+}
+
+}  // namespace
+}  // namespace metis::soak
+
+int main(int argc, char** argv) { return metis::soak::Main(argc, argv); }
