@@ -163,9 +163,13 @@ Result<void> FindState(Options& options) {
       !options.given().certificate.empty()) {
     return {};
   }
-  Result<std::optional<Membership>> found = FindMembership(options.join, "", "");
-  if (!found) return found.error();
-  if (*found) options.state = (*found)->state;
+  for (const authority::Role role : {authority::Role::kLearner, authority::Role::kObserver}) {
+    Result<std::optional<Membership>> found = FindMembership(role, options.join, "", "");
+    if (!found) return found.error();
+    if (!*found) continue;
+    options.state = (*found)->state;
+    break;
+  }
   return {};
 }
 
