@@ -71,11 +71,15 @@ void ServerCore::Deliver(LearnerId to, const federation::Action& message) {
   }
   Result<v1::ToParticipant> encoded = wire::EncodeAction(message, fingerprint);
   if (!encoded) return Say(encoded.error().message);  // no message to a participant
+  bool news = false;
   if (std::holds_alternative<federation::Dismiss>(message)) {
+    // Before a conversation that is just being dropped takes it back.
     std::scoped_lock lock(dismissed_mutex_);
-    dismissed_.insert(to);  // before a conversation that is just being dropped takes it back
+    news = dismissed_.insert(to).second;
   }
-  if (!line->Send(std::move(*encoded))) MayNotHaveHeard(to);
+  // Who heard it before has hung up, and that this one does not reach it says nothing: updates that
+  // arrive after the end are answered with another.
+  if (!line->Send(std::move(*encoded)) && news) MayNotHaveHeard(to);
 }
 
 void ServerCore::MayNotHaveHeard(LearnerId who) {
