@@ -34,8 +34,8 @@ LAYERS = {
     "rpc": ("core federation store learner drivers wire", "posix proto/metis/ google/protobuf grpc openssl/"),
     # Of rpc: certificate_authority.h, which it implements.
     "authority": ("core federation store wire rpc", "posix sqlite3.h openssl/"),
-    "operations": ("core federation drivers report", "posix nlohmann/json.hpp"),
-    "dashboard": ("core federation report operations", "posix nlohmann/json.hpp httplib.h prometheus/"),
+    "operations": ("core federation drivers report", "posix"),
+    "dashboard": ("core federation report operations", "posix httplib.h prometheus/"),
     # Of learner, sim, store, wire, rpc and dashboard: settings.h.
     "config": ("core federation data learner sim store wire rpc dashboard", "toml++/"),
 }
