@@ -201,6 +201,12 @@ TEST_F(StatusLoad, IsAnsweredWhileModelsMove) {
   std::atomic<uint64_t> updates = 0;
   for (uint32_t k = 0; k < load.movers; ++k) learners[k]->Move(over, updates);
   ASSERT_TRUE(rpc::WaitFor([&] { return updates >= load.movers; }));
+  // What is seen is what was published last, a moment ago.
+  ASSERT_TRUE(rpc::WaitFor([&] {
+    const operations::Status status = Ask().second;
+    return status.connected == load.learners && status.participants.size() == load.learners &&
+           status.phase == "running";
+  }));
 
   std::vector<double> typed;
   std::vector<double> asked;
