@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "metis/core/text.h"
 #include "metis/report/part_done.h"
 
 namespace metis::operations {
@@ -37,10 +38,21 @@ std::string StateOf(const Controller& controller, const Member& member, bool con
                     bool pending, bool owes) {
   if (member.presence == Presence::kLost) return "lost";
   if (member.presence == Presence::kLeft) return "left";
-  if (!connected) return "away";
+  // Who was dismissed at the end goes.
+  if (!connected) return controller.phase() == Phase::kFinished ? "left" : "away";
   if (!member.trains() || controller.phase() == Phase::kFinished) return "idle";
   if (pending) return "committing";
   return owes ? "training" : "idle";
+}
+
+// The controller has reasons for what it did; for what it has not done yet, this is one.
+std::string ReasonOf(const Controller& controller) {
+  if (controller.phase() != Phase::kWaiting) return controller.phase_reason();
+  if (controller.operator_paused()) return "paused by the operator";
+  const federation::MembershipSettings& membership = controller.settings().membership;
+  const uint32_t wanted = membership.start_with != 0 ? membership.start_with : membership.learners;
+  return Text(controller.membership().live_learners(), " of ", wanted,
+              wanted == 1 ? " learner" : " learners", " there");
 }
 
 }  // namespace
@@ -113,7 +125,7 @@ void StatusBoard::Publish(const Controller& controller, const drivers::HostView&
 
 void StatusBoard::ShowProgress(const Controller& controller, Status& status) const {
   status.phase = NameOf(controller.phase());
-  status.phase_reason = controller.phase_reason();
+  status.phase_reason = ReasonOf(controller);
   if (controller.stop_reason()) status.stopped_by = NameOf(*controller.stop_reason());
   status.version = controller.version().value();
   status.committed_steps = controller.ledger().committed_steps();

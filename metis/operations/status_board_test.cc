@@ -112,6 +112,7 @@ TEST(StatusBoard, StatesFollowWhatALearnerIsDoing) {
   Board board("sync-fedavg", 3);
   board.Join(0);
   EXPECT_EQ(board.Look()->participants[0].state, "idle");  // the federation has not begun
+  EXPECT_EQ(board.Look()->phase_reason, "1 of 3 learners there");
   board.Join(1);
   board.Join(2);
   EXPECT_EQ(board.Look()->participants[0].state, "training");
@@ -131,6 +132,8 @@ TEST(StatusBoard, StatesFollowWhatALearnerIsDoing) {
   board.Told();
   EXPECT_EQ(board.Look()->participants[0].state, "idle");
   EXPECT_EQ(board.Look()->stopped_by, "operator");
+  board.around.connected.clear();
+  EXPECT_EQ(board.Look()->participants[0].state, "left");  // it was dismissed
 }
 
 TEST(StatusBoard, ARefusedLearnerOwesNothingUntilItGetsAModel) {
