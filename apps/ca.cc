@@ -98,7 +98,7 @@ int Init(const Options& options) {
               << " to yourself, and a copy of the directory in a safe place: whoever has that\n"
                  "key can join as anybody.\n";
   }
-  std::cout << "The controller answers to localhost, 127.0.0.1, ::1" << (names.empty() ? "" : ", ")
+  std::cout << "The controller answers to this machine's own names" << (names.empty() ? "" : ", ")
             << names << "; sites will find it at " << address << ".\n\nNext, here:\n"
             << "  metis ca invite NAME --dir " << options.directory << "\n"
             << "  metis controller ... --authority " << options.directory << "\n";

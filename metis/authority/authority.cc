@@ -3,6 +3,7 @@
 #include <openssl/rand.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
@@ -124,7 +125,7 @@ Result<std::unique_ptr<Authority>> Authority::Create(const std::string& director
   std::vector<std::string> names = {"localhost", "127.0.0.1", "::1"};
   for (const std::string& host : hosts) {
     if (Result<void> good = CheckHost(host); !good) return good.error();
-    names.push_back(host);
+    if (std::find(names.begin(), names.end(), host) == names.end()) names.push_back(host);
   }
   Result<void> made = MakeDirectory(directory);
   if (made) made = MakeAuthorityIn(directory, calendar());
