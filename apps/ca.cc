@@ -19,6 +19,7 @@
 #include "metis/core/text.h"
 #include "metis/report/audit_log.h"
 #include "metis/rpc/client_channel.h"
+#include "metis/rpc/openssl.h"
 #include "metis/store/posix_file.h"
 
 namespace metis::apps {
@@ -61,16 +62,6 @@ Result<void> Audit(const std::string& directory, const std::string& name, const 
       {{"user", User()}, {"name", name}, {"reason", reason}, {"message", message}});
 }
 
-std::string Hex(const authority::Sha256& digest) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const unsigned char byte : digest) {
-    text.push_back(kDigits[byte >> 4]);
-    text.push_back(kDigits[byte & 15]);
-  }
-  return text;
-}
-
 // --- init
 
 int Init(const Options& options) {
@@ -93,7 +84,7 @@ int Init(const Options& options) {
                  "start the controller again to use it.\n";
   } else {
     std::cout << "A new authority is in " << options.directory << "; its fingerprint is\n  "
-              << Hex((*made)->fingerprint()) << "\n"
+              << rpc::Hexadecimal((*made)->fingerprint()) << "\n"
               << "Keep " << options.directory << "/" << authority::kAuthorityKeyFile
               << " to yourself, and a copy of the directory in a safe place: whoever has that\n"
                  "key can join as anybody.\n";

@@ -19,6 +19,7 @@
 #include "metis/core/text.h"
 #include "metis/rpc/client_channel.h"
 #include "metis/rpc/enrol.h"
+#include "metis/rpc/openssl.h"
 #include "metis/store/posix_file.h"
 
 namespace metis::apps {
@@ -74,14 +75,7 @@ std::string HostPart(const rpc::HostPort& controller) {
 
 // Tells tokens apart without keeping them.
 std::string Mark(const authority::Token& token) {
-  const authority::Sha256 digest = authority::Sha256Of(authority::FormatToken(token));
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const unsigned char byte : digest) {
-    text.push_back(kDigits[byte >> 4]);
-    text.push_back(kDigits[byte & 15]);
-  }
-  return text;
+  return rpc::Hexadecimal(authority::Sha256Of(authority::FormatToken(token)));
 }
 
 Result<Membership> ReadMembership(const std::string& state) {

@@ -20,21 +20,16 @@
 #include "apps/doctor/x509_facts.h"
 #include "metis/core/text.h"
 #include "metis/rpc/clock_service.h"
+#include "metis/rpc/openssl.h"
 #include "metis/store/posix_file.h"
 
 namespace metis::apps::doctor {
 namespace {
 
+using rpc::Freed;
 using store::File;
 using SteadyClock = std::chrono::steady_clock;
 
-template <auto free>
-struct Freed {
-  template <typename T>
-  void operator()(T* pointer) const {
-    free(pointer);
-  }
-};
 using Addresses = std::unique_ptr<addrinfo, Freed<freeaddrinfo>>;
 using Context = std::unique_ptr<SSL_CTX, Freed<SSL_CTX_free>>;
 using Session = std::unique_ptr<SSL, Freed<SSL_free>>;

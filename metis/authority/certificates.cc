@@ -14,17 +14,13 @@
 
 #include "metis/core/check.h"
 #include "metis/core/text.h"
+#include "metis/rpc/openssl.h"
 
 namespace metis::authority {
 namespace {
 
-template <auto free>
-struct Freed {
-  template <typename T>
-  void operator()(T* pointer) const {
-    free(pointer);
-  }
-};
+using rpc::Freed;
+
 using Bio = std::unique_ptr<BIO, Freed<BIO_free_all>>;
 using Certificate = std::unique_ptr<X509, Freed<X509_free>>;
 using Key = std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY_free>>;
@@ -92,13 +88,7 @@ std::string SetSerial(X509* certificate) {
   bytes[0] = static_cast<unsigned char>((bytes[0] & 0x7f) | 0x40);  // no leading zero
   const Number number(BN_bin2bn(bytes, sizeof bytes, nullptr));
   METIS_CHECK(BN_to_ASN1_INTEGER(number.get(), X509_get_serialNumber(certificate)) != nullptr);
-  constexpr std::string_view kHex = "0123456789abcdef";
-  std::string text;
-  for (const unsigned char byte : bytes) {
-    text.push_back(kHex[byte >> 4]);
-    text.push_back(kHex[byte & 15]);
-  }
-  return text;
+  return rpc::Hexadecimal(bytes);
 }
 
 struct Plan {

@@ -18,17 +18,11 @@
 #include <memory>
 
 #include "metis/core/text.h"
+#include "metis/rpc/openssl.h"
 
 namespace metis::rpc {
 namespace {
 
-template <auto free>
-struct Freed {
-  template <typename T>
-  void operator()(T* pointer) const {
-    free(pointer);
-  }
-};
 using Bio = std::unique_ptr<BIO, Freed<BIO_free_all>>;
 using Certificate = std::unique_ptr<X509, Freed<X509_free>>;
 using Key = std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY_free>>;

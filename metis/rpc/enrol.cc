@@ -18,6 +18,7 @@
 
 #include "metis/core/text.h"
 #include "metis/rpc/client_channel.h"
+#include "metis/rpc/openssl.h"
 #include "metis/store/posix_file.h"
 #include "proto/metis/v1/operations.grpc.pb.h"
 
@@ -27,27 +28,10 @@ namespace {
 constexpr int kPatience_s = 20;  // for every step of the way
 constexpr std::chrono::seconds kAnswer{60};
 
-template <auto free>
-struct Freed {
-  template <typename T>
-  void operator()(T* pointer) const {
-    free(pointer);
-  }
-};
 using Context = std::unique_ptr<SSL_CTX, Freed<SSL_CTX_free>>;
 using Session = std::unique_ptr<SSL, Freed<SSL_free>>;
 using Bio = std::unique_ptr<BIO, Freed<BIO_free_all>>;
 using Addresses = std::unique_ptr<addrinfo, Freed<::freeaddrinfo>>;
-
-std::string Hex(const unsigned char* bytes, size_t count) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (size_t i = 0; i < count; ++i) {
-    text.push_back(kDigits[bytes[i] >> 4]);
-    text.push_back(kDigits[bytes[i] & 15]);
-  }
-  return text;
-}
 
 Result<store::File> ConnectTo(const HostPort& controller) {
   const std::string where = AddressOf(controller);
@@ -145,8 +129,7 @@ Result<std::string> FetchAuthority(const HostPort& controller,
   }
   return Invalid(Text("the controller at ", where,
                       " is not of the federation that the token invites to: none of its ", count,
-                      " certificates has the authority's fingerprint ",
-                      Hex(fingerprint.data(), fingerprint.size()),
+                      " certificates has the authority's fingerprint ", Hexadecimal(fingerprint),
                       ". Is the address right, and was its authority made anew since? If both "
                       "are as they should be, somebody stands between: do not go on"));
 }

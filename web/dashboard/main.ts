@@ -1,8 +1,8 @@
 // The dashboard: asks the controller once a second, and shows what it says.
 
 import { h } from "../shared/dom";
-import { Figure, redrawAll } from "../shared/figure";
-import { currentMode, type Mode, setMode } from "../shared/theme";
+import { Figure } from "../shared/figure";
+import { themeToggle } from "../shared/theme_toggle";
 import { Banner } from "./banner";
 import { convergence } from "./convergence";
 import { memory, updateRate } from "./costs";
@@ -12,21 +12,6 @@ import { Learners } from "./learners";
 import { type Contact, Live } from "./live";
 import { staleness, validationCycles } from "./recent_cycles";
 import { Tiles } from "./tiles";
-
-function themeToggle(): HTMLButtonElement {
-  const button = h("button", { type: "button", id: "theme", class: "quiet" });
-  const label = () => (button.textContent = currentMode() === "dark" ? "Light" : "Dark");
-  label();
-  const change = (mode: Mode) => {
-    setMode(mode);
-    label();
-    redrawAll();
-  };
-  button.addEventListener("click", () => change(currentMode() === "dark" ? "light" : "dark"));
-  const system = matchMedia("(prefers-color-scheme: dark)");
-  system.addEventListener("change", () => change(system.matches ? "dark" : "light"));
-  return button;
-}
 
 // A figure that is drawn again only when what it draws has changed.
 class LiveFigure {

@@ -3,6 +3,7 @@
 import { h } from "../shared/dom";
 import { Figure, type FigureSpec, redrawAll } from "../shared/figure";
 import { currentMode, type Mode, setMode } from "../shared/theme";
+import { themeToggle } from "../shared/theme_toggle";
 import { classAccuracy } from "./class_accuracy";
 import { contributions } from "./contributions";
 import { convergence } from "./convergence";
@@ -16,21 +17,6 @@ import { header } from "./summary";
 import { resultsTable } from "./table";
 
 const PAPER_WIDTH = 690; // CSS pixels between the margins of A4
-
-function themeToggle(): HTMLButtonElement {
-  const button = h("button", { type: "button", id: "theme", class: "quiet" });
-  const label = () => (button.textContent = currentMode() === "dark" ? "Light" : "Dark");
-  label();
-  const change = (mode: Mode) => {
-    setMode(mode);
-    label();
-    redrawAll();
-  };
-  button.addEventListener("click", () => change(currentMode() === "dark" ? "light" : "dark"));
-  const system = matchMedia("(prefers-color-scheme: dark)");
-  system.addEventListener("change", () => change(system.matches ? "dark" : "light"));
-  return button;
-}
 
 // Paper is white and has a width of its own.
 function followPrinter(): void {
