@@ -68,6 +68,12 @@ int Init(const Options& options) {
   std::error_code ignored;
   const bool there =
       std::filesystem::exists(Text(options.directory, "/", authority::kAuthorityFile), ignored);
+  if (there && options.hosts.empty()) {
+    return Complain(Text("the authority in ", options.directory,
+                         " is there, and its members would stay; the controller's certificate is "
+                         "made anew for the hosts that are named: say all of them with --host"),
+                    kUsage);
+  }
   const std::string host = options.hosts.empty() ? "127.0.0.1" : options.hosts.front();
   const std::string address = rpc::AddressOf({host, options.port});
   Result<std::unique_ptr<Authority>> made =
@@ -246,7 +252,7 @@ int Revoke(const Options& options) {
 // --- enrol
 
 int EnrolHere(const Options& options) {
-  Result<authority::Token> token = authority::ParseToken(options.token);
+  Result<authority::Token> token = ReadToken(options.token);
   if (!token) return Complain(token.error().message);
   Result<rpc::HostPort> controller = ControllerOf(*token, options.join);
   if (!controller) return Complain(controller.error().message);
@@ -341,7 +347,8 @@ int Main(int argc, const char* const* argv) {
 
   CLI::App* enrol = AddCommand(app, "enrol", "Get a certificate for an invitation, and no more",
                                "  metis ca enrol TOKEN --state ~/metis-admin");
-  enrol->add_option("TOKEN", options.token, "The word of `metis ca invite`")->required();
+  enrol->add_option("TOKEN", options.token, "The word of `metis ca invite`, or @FILE that holds it")
+      ->required();
   enrol->add_option("--join", options.join, "The controller's HOST:PORT; default: the token's");
   enrol->add_option("--state", options.state,
                     "Where to keep it; default: one for each name and controller below\n"

@@ -25,12 +25,16 @@ constexpr std::string_view kPrivate = "/tmp/metis-control-";
 
 std::string ControlFile(const std::string& run) { return (fs::path(run) / kControlFile).string(); }
 
-// Empty if there is none.
+// Empty if there is none. Relative to the run directory, so that a copy of it announces nothing of
+// the original.
 std::string Announced(const std::string& run) {
   Result<std::string> text = report::ReadRunFile(ControlFile(run));
   if (!text || text->empty() || text->back() != '\n') return {};
   text->pop_back();
-  return *std::move(text);
+  if (text->starts_with(kPrivate)) return *std::move(text);
+  if (*text != kControlSocket) return {};
+  std::error_code ignored;
+  return (fs::absolute(run, ignored) / kControlSocket).lexically_normal().string();
 }
 
 void Remove(const std::string& run, const std::string& path) {
@@ -62,6 +66,11 @@ bool IsTheirs(const std::string& path, const std::string& run) {
          socket.st_uid == announcement.st_uid;
 }
 
+Error AnotherUsers(const std::string& path) {
+  return Invalid(Text(path, " is another user's: operate the controller as the user who runs it, ",
+                      "or with --join and a certificate of the role admin"));
+}
+
 Error NotRunning(const std::string& run) {
   return Unavailable(Text("the controller of ", run, " is not running: metis controller --run ",
                           run, " (with its certificates) goes on with it"));
@@ -88,7 +97,8 @@ ControlSocket::~ControlSocket() {
 }
 
 Result<void> ControlSocket::Announce() const {
-  return report::WriteRunFile(ControlFile(run_), path_ + "\n");
+  const std::string announced = path_.starts_with(kPrivate) ? path_ : std::string(kControlSocket);
+  return report::WriteRunFile(ControlFile(run_), announced + "\n");
 }
 
 Result<std::string> FindControl(const std::string& run) {
@@ -96,15 +106,14 @@ Result<std::string> FindControl(const std::string& run) {
   if (!fs::is_directory(run, absent)) {
     return NotFound(Text(run, " is no directory: name the run directory of a controller"));
   }
+  if (::access(run.c_str(), R_OK | X_OK) != 0) return AnotherUsers(run);
   if (!fs::exists(fs::path(run) / report::kEventsFile, absent)) {
     return NotFound(Text(run, " is no run directory: it has no ", report::kEventsFile));
   }
   const std::string path = Announced(run);
   if (path.empty() || !IsTheirs(path, run)) return NotRunning(run);
   if (::access(path.c_str(), W_OK) != 0) {
-    return Invalid(Text(path,
-                        " is another user's: operate the controller as the user who runs it, ",
-                        "or with --join and a certificate of the role admin"));
+    return AnotherUsers(path);
   }
   if (!Answers(path)) return NotRunning(run);
   return path;

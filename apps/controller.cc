@@ -1,4 +1,6 @@
 // metis-controller: one federation over the network.
+#include <sys/stat.h>
+
 #include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
@@ -11,6 +13,7 @@ namespace metis::apps {
 namespace {
 
 int Main(int argc, const char* const* argv) {
+  ::umask(0077);  // models of all sites are in the run directory: they are the operator's alone
   ControllerOptions options;
   std::string record, listen, dashboard;
   std::vector<std::string> assignments;

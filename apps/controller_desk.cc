@@ -78,8 +78,10 @@ rpc::OperatorHooks MakeOperatorHooks(const operations::StatusBoard& board,
                   const Controller& controller, Instant) {
       Result<TestedModel> chosen = Choose(controller, *board.Latest(), best);
       if (!chosen) return answer(chosen.error());
-      answer(
-          rpc::ExportedModel{chosen->model, report::Json(WithTest(facts, *chosen)).dump(), schema});
+      answer(rpc::ExportedModel{chosen->model,
+                                report::Json(WithTest(facts, *chosen))
+                                    .dump(-1, ' ', false, report::Json::error_handler_t::replace),
+                                schema});
     });
   };
   return hooks;

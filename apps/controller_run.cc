@@ -62,6 +62,11 @@ class ControllerRun {
         console_(std::string(federation::NameOf(setup_.config.federation.policy))),
         pool_(setup_.initial.model->schema()),
         board_(std::make_unique<operations::StatusBoard>(FactsOfStatus(setup_, options.run))) {}
+  ~ControllerRun() {
+    if (server_) server_->Shutdown(Duration());  // whoever calls must find the host
+  }
+  ControllerRun(const ControllerRun&) = delete;
+  ControllerRun& operator=(const ControllerRun&) = delete;
 
   Result<void> Open(ControllerTrust trust);
   int Serve(const Interrupts& interrupts);
@@ -96,7 +101,8 @@ class ControllerRun {
   std::optional<ControlSocket> control_;
   std::unique_ptr<rpc::ControllerServer> server_;  // outlives the host
   std::unique_ptr<drivers::ControllerHost> host_;
-  std::unique_ptr<dashboard::Dashboard> dashboard_;  // null: there is none
+  // Null: there is none. Ends last, once everything is written: it waits for whoever reads slowly.
+  std::unique_ptr<dashboard::Dashboard> dashboard_;
   std::atomic<bool> finished_ = false;
   std::atomic<bool> deaf_ = false;  // the server hears nobody new any more
   uint64_t tests_told_ = 0;
@@ -315,7 +321,6 @@ int ControllerRun::Serve(const Interrupts& interrupts) {
                 [this](const std::string& text) { Say(text); });
     if (dashboard_ && !interrupts.asked()) dashboard_->ShowTheEnd();
   }
-  dashboard_.reset();
   server_->Shutdown(kGrace);
   host_->Stop();
   std::error_code ignored;
@@ -375,7 +380,7 @@ void ControllerRun::PrintClosing() const {
 // An earlier start has brought it to its end.
 bool IsFinished(const std::string& run) {
   Result<report::Json> summary = report::ReadRunJson(fs::path(run) / report::kSummaryFile);
-  return summary && summary->is_object() && summary->value("complete", false);
+  return summary && summary->is_object() && (*summary)["complete"] == true;
 }
 
 }  // namespace

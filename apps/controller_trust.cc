@@ -28,7 +28,9 @@ Result<ControllerTrust> OpenTrust(const TlsOptions& options, const std::string& 
   if (!credentials) {
     return authority.empty()
                ? credentials.error()
-               : credentials.error().In("`metis ca init` makes the controller's certificate anew");
+               : credentials.error().In(Text("`metis ca init ", authority,
+                                             " --host HOST` makes the controller's certificate "
+                                             "anew, for all hosts that are named"));
   }
   trust.credentials = *std::move(credentials);
   return trust;

@@ -162,6 +162,16 @@ Result<void> Keep(const authority::Token& token, const rpc::HostPort& controller
 
 }  // namespace
 
+Result<authority::Token> ReadToken(const std::string& text) {
+  if (!text.starts_with('@')) return authority::ParseToken(text);
+  const std::string path = text.substr(1);
+  const std::string line = FirstLine(path);
+  if (line.empty()) return Invalid(Text(path, ": can't be read, or its first line is empty"));
+  Result<authority::Token> token = authority::ParseToken(line);
+  if (!token) return token.error().In(path);
+  return token;
+}
+
 Result<std::string> DefaultState(const std::string& name, const rpc::HostPort& controller) {
   Result<std::string> base = StatesDirectory();
   if (!base) return base;

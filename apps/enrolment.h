@@ -42,6 +42,10 @@ Result<Membership> Enrol(const authority::Token& token, const rpc::HostPort& con
                          const std::function<void(const std::string&)>& say,
                          const Interrupts& interrupts);
 
+// The token itself, or the first line of FILE for "@FILE": a word of the command line can be seen
+// by everybody on the machine.
+Result<authority::Token> ReadToken(const std::string& text);
+
 // Where to enrol: `join` if it is given, else the token's own address.
 Result<rpc::HostPort> ControllerOf(const authority::Token& token, const std::string& join);
 

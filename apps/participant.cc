@@ -123,7 +123,7 @@ Result<void> CheckInvitation(const ParticipantOptions& options, const authority:
 
 Result<Identity> IdentifyByInvitation(const ParticipantOptions& options, federation::Role role,
                                       Console& console, const Interrupts& interrupts) {
-  Result<authority::Token> token = authority::ParseToken(options.enrol);
+  Result<authority::Token> token = ReadToken(options.enrol);
   if (!token) return token.error().In("--enrol");
   if (Result<void> good = CheckInvitation(options, *token, role); !good) return good.error();
   Identity identity;
@@ -159,8 +159,8 @@ void AddParticipantOptions(CLI::App& app, ParticipantOptions& options) {
                  "Who this is in the federation; default: the certificate's DNS name");
   app.add_option(
          "--enrol", options.enrol,
-         "TOKEN, of `metis ca invite`: gets a certificate and joins; later starts find it,\n"
-         "with the same --enrol or without")
+         "TOKEN, of `metis ca invite`, or @FILE that holds it: gets a certificate and joins;\n"
+         "later starts find it, with the same --enrol or without")
       ->type_name("TOKEN");
   AddTlsOptions(app, options.tls);
   app.add_option("--state", options.state,

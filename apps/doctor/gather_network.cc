@@ -136,6 +136,8 @@ Context MakeContext(const rpc::TlsFiles& files) {
   if (!files.ca.empty()) {
     SSL_CTX_load_verify_locations(context.get(), files.ca.c_str(), nullptr);
   }
+  // A key with a passphrase was complained about before: nobody is asked for it here.
+  SSL_CTX_set_default_passwd_cb(context.get(), [](char*, int, int, void*) { return 0; });
   if (!files.certificate.empty()) {
     SSL_CTX_use_certificate_chain_file(context.get(), files.certificate.c_str());
     SSL_CTX_use_PrivateKey_file(context.get(), files.key.c_str(), SSL_FILETYPE_PEM);

@@ -1,6 +1,6 @@
 // The threads that answer the dashboard's requests: a fixed number, and a bounded queue before
 // them. When the queue is full the one who accepts connections waits, and further ones stay with
-// the kernel: no flood of requests takes more memory or threads of the controller than this.
+// the kernel: no flood of requests takes more threads of the controller than this.
 // Thread-safe.
 #pragma once
 

@@ -7,8 +7,9 @@
 //   /healthz       "ok", or 503 where the controller stands still
 //
 // Read-only, without names or passwords: whoever reaches the port may look. It asks for nothing but
-// the latest published Status, so that a controller never waits for a browser; its threads,
-// connections and memory are bounded.
+// the latest published Status, so that a controller never waits for a browser. Its
+// threads and connections are bounded, what one of them may send is not (Debian's library reads a
+// header of any length): it is for loopback.
 #pragma once
 
 #include <functional>

@@ -70,8 +70,8 @@ Result<Status> ReadLastKnown(const std::string& run) {
   status.time_s = read->last.seconds();
   Result<report::Json> summary = report::ReadRunJson(fs::path(run) / report::kSummaryFile);
   if (!summary || !summary->is_object()) return status;
-  status.policy = summary->value("policy", "");
-  if (!summary->value("complete", false)) return status;
+  if ((*summary)["policy"].is_string()) status.policy = (*summary)["policy"].get<std::string>();
+  if ((*summary)["complete"] != true) return status;
   status.phase = "finished";
   status.part = 1;
   if ((*summary)["stopped_by"].is_string()) {

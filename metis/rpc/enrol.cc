@@ -159,8 +159,8 @@ Result<std::string> CallEnrol(const EnrolmentCall& call, std::stop_token stop) {
     return Invalid(
         Text("the controller at ", where, " gives \"", call.name, "\" no certificate: ", hopeless));
   }
-  return Unavailable(
-      Text("the controller at ", where, " does not answer: ", status.error_message()));
+  return Unavailable(Text("the controller at ", where,
+                          " gives no certificate just now: ", status.error_message()));
 }
 
 }  // namespace metis::rpc

@@ -55,8 +55,10 @@ Error OperatorClient::ErrorOf(const grpc::Status& status) const {
       return Unavailable(Text("no controller answers at ", address_, " (", status.error_message(),
                               "): is it running?"));
     case grpc::StatusCode::DEADLINE_EXCEEDED:
-      return Unavailable(Text("the controller at ", address_,
-                              " did not answer in time: is it stopped, or its disk stuck?"));
+      return Unavailable(
+          Text("the controller at ", address_,
+               " did not answer in time: is it stopped, or its disk stuck? A command may "
+               "still take effect: `metis status` tells"));
     case grpc::StatusCode::CANCELLED:
       return Unavailable(Text("the controller at ", address_, " is just ending"));
     case grpc::StatusCode::UNIMPLEMENTED:

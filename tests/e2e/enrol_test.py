@@ -248,7 +248,8 @@ class RefusedTest(EnrolTest):
                                                     "nowhere"))
         self.assertIn("leave --ca", self.refusal("controller", "--run", "none", "--authority",
                                                  "authority", "--insecure"))
-        self.assertIn("stays as it is", self.done("ca", "init", "authority"))
+        self.assertIn("say all of them with --host", self.metis("ca", "init", "authority").stderr)
+        self.assertIn("stays as it is", self.done("ca", "init", "authority", "--host", "127.0.0.1"))
         self.assertEqual(self.members(), set())
 
 
