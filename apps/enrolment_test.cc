@@ -45,6 +45,17 @@ class EnrolmentFiles : public rpc::FileTest {
   const std::string ca_ = authority::MakeAuthority(ca_key_, {authority::SecondsNow(), 9}).pem;
 };
 
+TEST_F(EnrolmentFiles, ATokenIsAWordOrTheFirstLineOfAFile) {
+  const authority::Token token{
+      std::string(authority::kSecretBytes, 's'), {}, Role::kLearner, "north", "127.0.0.1:7740"};
+  const std::string word = authority::FormatToken(token);
+  EXPECT_EQ(ReadToken(word).value(), token);
+  EXPECT_EQ(ReadToken("@" + Write("token", word + "\nfor site north\n")).value(), token);
+  EXPECT_THAT(ReadToken("@" + Path("absent")).error().message, HasSubstr(Path("absent")));
+  EXPECT_THAT(ReadToken("@" + Write("cut", word.substr(0, 9))).error().message,
+              HasSubstr("mistyped or cut off"));
+}
+
 TEST_F(EnrolmentFiles, AreFoundByRoleNameAndController) {
   EXPECT_EQ(Found(Role::kLearner, "", ""), "none");
   const std::string site = Leave("site-3", Role::kLearner, {"fed.example.org", 7740});
