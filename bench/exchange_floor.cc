@@ -110,8 +110,12 @@ Floor MeasureFloor(uint32_t learners, size_t model_bytes, const std::string& dir
       const std::string path = Text(directory, "/floor-", k);
       const int file = open(path.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
       METIS_CHECK(file >= 0);
-      METIS_CHECK(write(file, at_controller[k].data(), model_bytes) ==
-                  static_cast<ssize_t>(model_bytes));
+      const auto* bytes = reinterpret_cast<const char*>(at_controller[k].data());
+      for (uint64_t done = 0; done < model_bytes;) {  // one call writes at most 2 GiB
+        const ssize_t written = write(file, bytes + done, model_bytes - done);
+        METIS_CHECK(written > 0);
+        done += static_cast<uint64_t>(written);
+      }
       METIS_CHECK(fsync(file) == 0);
       close(file);
       unlink(path.c_str());
