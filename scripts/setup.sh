@@ -27,8 +27,8 @@ packages=(
   libtorch-dev libopenblas0-pthread python3-torch
   # real images for tests and demo
   dataset-fashion-mnist
-  # tests of the pages in web/
-  chromium
+  # tests of the pages in web/, and of two machines in one
+  chromium iproute2
 )
 # The pages are bundled with Node.js: Debian's, unless there is another one already.
 command -v npm >/dev/null || packages+=(nodejs npm)
