@@ -8,7 +8,7 @@
 #include <mutex>
 #include <set>
 
-#include "metis/federation/testing.h"
+#include "metis/drivers/testing.h"
 
 namespace metis::drivers {
 namespace {
@@ -22,25 +22,6 @@ using federation::SettingsFor;
 using federation::ValidationCounts;
 
 constexpr auto kBound = std::chrono::seconds(60);
-
-// A log that can be told to refuse, from any thread.
-class FlakyLog final : public EventLog {
- public:
-  Result<void> Append(Instant time, const Event& event) override {
-    if (refuse) return Unavailable("the disk is full");
-    return log_.Append(time, event);
-  }
-  Result<void> SaveSnapshot(Archived snapshot) override {
-    return log_.SaveSnapshot(std::move(snapshot));
-  }
-  Result<Recovered> Load() const override { return log_.Load(); }
-  uint64_t events_before_snapshot() const override { return log_.events_before_snapshot(); }
-
-  std::atomic<bool> refuse = false;
-
- private:
-  MemoryEventLog log_;
-};
 
 // What was sent and said; waits until something is true of it.
 class Ears final : public ControllerTransport {
@@ -190,7 +171,7 @@ class Federation {
     return done.wait_for(kBound) == std::future_status::ready;
   }
 
-  FlakyLog log;
+  RefusingLog log;
   std::unique_ptr<Ears> ears;  // outlives the host
   std::unique_ptr<ControllerHost> host;
 

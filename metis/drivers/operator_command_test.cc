@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "metis/drivers/controller_host.h"
-#include "metis/federation/testing.h"
+#include "metis/drivers/testing.h"
 
 namespace metis::drivers {
 namespace {
@@ -98,24 +98,6 @@ TEST(OperatorCommand, ALongListOfLearnersIsCut) {
 }
 
 // --- The host
-
-class RefusingLog final : public EventLog {
- public:
-  Result<void> Append(Instant time, const federation::Event& event) override {
-    if (refuse) return Unavailable("the disk is full");
-    return log_.Append(time, event);
-  }
-  Result<void> SaveSnapshot(Archived snapshot) override {
-    return log_.SaveSnapshot(std::move(snapshot));
-  }
-  Result<Recovered> Load() const override { return log_.Load(); }
-  uint64_t events_before_snapshot() const override { return log_.events_before_snapshot(); }
-
-  std::atomic<bool> refuse = false;
-
- private:
-  MemoryEventLog log_;
-};
 
 class Nowhere final : public ControllerTransport {
  public:

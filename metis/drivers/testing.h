@@ -1,9 +1,11 @@
-// What tests of drivers share: histories of whole federations; for participants a transport that
-// keeps what is sent, a trainer and an evaluator whose every step can be held back. For tests only.
+// What tests of drivers share: histories of whole federations, a log that refuses; for participants
+// a transport that keeps what is sent, a trainer and an evaluator whose every step can be held
+// back. For tests only.
 #pragma once
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
@@ -16,6 +18,7 @@
 #include <vector>
 
 #include "metis/core/text.h"
+#include "metis/drivers/event_log.h"
 #include "metis/drivers/transport.h"
 #include "metis/federation/testing.h"
 #include "metis/learner/evaluator.h"
@@ -200,5 +203,24 @@ inline void PlayToTheEnd(Harness& harness) {
   harness.Command(OperatorCommand::Kind::kStop);
   harness.Test(kObserver, harness.controller().version().value(), 97);
 }
+
+// A log that can be told to refuse, from any thread.
+class RefusingLog final : public EventLog {
+ public:
+  Result<void> Append(Instant time, const federation::Event& event) override {
+    if (refuse) return Unavailable("the disk is full");
+    return log_.Append(time, event);
+  }
+  Result<void> SaveSnapshot(Archived snapshot) override {
+    return log_.SaveSnapshot(std::move(snapshot));
+  }
+  Result<Recovered> Load() const override { return log_.Load(); }
+  uint64_t events_before_snapshot() const override { return log_.events_before_snapshot(); }
+
+  std::atomic<bool> refuse = false;
+
+ private:
+  MemoryEventLog log_;
+};
 
 }  // namespace metis::drivers

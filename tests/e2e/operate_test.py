@@ -5,6 +5,7 @@ Usage: operate_test.py DIRECTORY_OF_THE_PROGRAMS
 
 import json
 import os
+import shutil
 import signal
 import stat
 import struct
@@ -307,12 +308,22 @@ class MistakesTest(OperateTest):
             self.assertEqual(said, self.done(command, "--help"))
             self.assertRegex(self.done("help"), rf"(?m)^  {command} +\w")
 
+    def test_a_copy_of_a_run_does_not_operate_the_original(self):
+        leader = self.controller(BUILTIN, "--insecure")
+        self.address(leader)
+        shutil.copytree(self.home / "run", self.home / "copy", ignore=shutil.ignore_patterns("*.sock"))
+        self.assertIn("is not running", self.metis("pause", "copy").stderr)
+        self.assertEqual(self.told("status", "run")["phase"], "waiting")
+        leader.process.send_signal(signal.SIGTERM)
+        leader.end()
+
     def test_another_user_is_told(self):
         if os.getuid() != 0:
             self.skipTest("becoming another user takes root")
         leader = self.controller(BUILTIN, "--insecure")
         self.address(leader)
         self.home.chmod(0o755)
+        self.assertEqual((self.home / "run").stat().st_mode & 0o077, 0, "models of all sites are in it")
         nobody = subprocess.run([str(BIN / "metis"), "status", "run"], cwd=self.home, capture_output=True,
                                 text=True, timeout=60, user=65534, group=65534, extra_groups=[])
         self.assertEqual(nobody.returncode, 1)

@@ -153,6 +153,9 @@ TEST(ListedAdmins, WithoutARoleACertificateIsGoodForBothParticipants) {
   EXPECT_FALSE(proof.MayOperate());
   proof.listed = true;
   EXPECT_TRUE(proof.MayOperate());
+  proof.roles = {"learner"};
+  EXPECT_FALSE(proof.MayOperate()) << "a list makes no operator of a learner's certificate";
+  proof.roles.clear();
   proof.denied = Denial{"revoked", "was revoked"};
   EXPECT_FALSE(proof.MayOperate());
   EXPECT_FALSE(proof.MayBe(federation::Role::kLearner));
