@@ -1,5 +1,6 @@
 #include "apps/farewell.h"
 
+#include <algorithm>
 #include <chrono>
 #include <set>
 #include <thread>
@@ -13,7 +14,7 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr auto kLook = std::chrono::milliseconds(200);
-// How long those who are connected have to hear that it is over.
+// How long, at least, those who are connected have to hear that it is over.
 constexpr auto kFarewell = std::chrono::seconds(15);
 constexpr auto kSoon = std::chrono::seconds(1);  // no word is lost about a shorter wait
 
@@ -32,26 +33,25 @@ std::set<LearnerId> Untold(drivers::ControllerHost& host, const rpc::ControllerS
 }  // namespace
 
 // Participants end as they hear that it is over: then nobody is connected. Who is just dialling
-// again, after a break or a restart of this process, would dial for ever if nobody answered.
+// again, after a break or a restart of this process, would dial for ever if nobody answered; who is
+// still connected may be suspended, or behind a network that is gone, and has heard nothing.
 void SayFarewell(drivers::ControllerHost& host, const rpc::ControllerServer& server,
                  Duration silence, const Interrupts& interrupts,
                  const std::function<void(const std::string&)>& say) {
   const auto begin = steady_clock::now();
   const auto comes_back = begin + std::chrono::nanoseconds(silence.nanoseconds());
-  auto leaves = begin + kFarewell;
+  auto leaves = std::max<steady_clock::time_point>(comes_back, begin + kFarewell);
   bool said = false;
   while (!interrupts.asked()) {
     const auto now = steady_clock::now();
-    const size_t untold = Untold(host, server).size();
-    if (untold > 0 && now < comes_back) {
-      leaves = now + kFarewell;
-      if (now - begin > kSoon && !std::exchange(said, true)) {
-        say(Text("waits up to ", silence, " for ", untold,
-                 untold == 1 ? " participant" : " participants",
-                 " to come back and hear of the end; Ctrl-C ends at once"));
-      }
-    } else if (server.traffic().connected == 0 || now >= leaves) {
-      return;
+    const size_t untold = now < comes_back ? Untold(host, server).size() : 0;
+    const size_t awaited = untold + server.traffic().connected;
+    if (awaited == 0 || now >= leaves) return;
+    if (untold > 0) leaves = std::max(leaves, now + kFarewell);
+    if (now - begin > kSoon && !std::exchange(said, true)) {
+      say(Text("waits up to ", silence, " for ", awaited,
+               awaited == 1 ? " participant" : " participants",
+               " to hear of the end; Ctrl-C ends at once"));
     }
     std::this_thread::sleep_for(kLook);
   }

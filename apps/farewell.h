@@ -12,8 +12,8 @@
 
 namespace metis::apps {
 
-// Waits while somebody may not have heard of the end: those who are connected for a few seconds,
-// who is away for `silence`. An interrupt ends the wait; a longer one is said.
+// Waits up to `silence` while somebody may not have heard of the end: who is away, or connected and
+// has not hung up. An interrupt ends the wait; a longer one is said.
 void SayFarewell(drivers::ControllerHost& host, const rpc::ControllerServer& server,
                  Duration silence, const Interrupts& interrupts,
                  const std::function<void(const std::string&)>& say);

@@ -60,8 +60,10 @@ function(metis_program name)
   install(TARGETS ${name} RUNTIME DESTINATION bin)
 endfunction()
 
-# One executable is one ctest entry; LABELS names its ring (unit, laws, simulation, e2e), ARGUMENTS are what
-# ctest passes to it.
+add_custom_target(tests_without_torch) # what a compiler that libtorch's headers are not for can build and run
+
+# One executable is one ctest entry; LABELS names its ring (unit, laws, simulation, e2e) and whether it links
+# libtorch (torch), ARGUMENTS are what ctest passes to it.
 function(metis_test name)
   cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPENDS;LABELS;ARGUMENTS" ${ARGN})
   if(NOT ARG_LABELS)
@@ -74,4 +76,7 @@ function(metis_test name)
   target_link_libraries(${name} PRIVATE metis_options ${ARG_DEPENDS} GTest::gtest_main GTest::gmock)
   add_test(NAME ${name} COMMAND ${name} ${ARG_ARGUMENTS})
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
+  if(NOT torch IN_LIST ARG_LABELS)
+    add_dependencies(tests_without_torch ${name})
+  endif()
 endfunction()

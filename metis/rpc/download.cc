@@ -100,7 +100,7 @@ void Download::Next() {
 void Download::Write(grpc::ByteBuffer frame) {
   std::scoped_lock lock(mutex_);
   if (finished_) return;
-  outgoing_ = std::move(frame);
+  outgoing_.Swap(&frame);  // it has no move
   StartWrite(&outgoing_);
 }
 

@@ -55,7 +55,7 @@ void ControllerNode::Restart() {
 void ControllerNode::Crash(Duration outage) {
   world_.faults.Count(Fault::kControllerCrash);
   ++life_;
-  dead_ = std::move(durable_);
+  dead_ = std::exchange(durable_, nullptr);
   liveness_ = drivers::LivenessWatch(settings_.membership.silence);
   world_.queue.After(outage, kControllerOwner, [this] { Restart(); });
 }

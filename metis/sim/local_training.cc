@@ -120,7 +120,7 @@ Result<TrainedEpoch> LocalTraining::TrainEpoch(learner::EpochKey key, bool evalu
 Result<ModelPtr> LocalTraining::TakeModel() {
   const WorkKey work = KeyOf(WorkKey::Kind::kModel);
   if (journal_ != nullptr) {
-    std::optional<std::string> bytes = journal_->Find(work);
+    const std::optional<std::string> bytes = journal_->Find(work);
     if (bytes && bytes->size() == base_->bytes().size()) {
       ModelDraft draft = pool_.Draft();
       std::memcpy(draft.parameters().data(), bytes->data(), bytes->size());

@@ -11,8 +11,9 @@
 namespace metis::train {
 namespace {
 
-void Step(const StepSettings& settings, float* __restrict weights, float* __restrict velocity,
-          const float* __restrict gradient, const float* __restrict received, size_t size) {
+inline void Step(const StepSettings& settings, float* __restrict weights,
+                 float* __restrict velocity, const float* __restrict gradient,
+                 const float* __restrict received, size_t size) {
   const float eta = settings.learning_rate;
   const float momentum = settings.momentum;
   const float mu = settings.proximal;
@@ -138,8 +139,8 @@ void NormaliseBack(const NormalisationSettings& settings,
   }
 }
 
-constexpr TrainKernels kLoops = {Step, Normalise<Floats>, Normalise<Bfloats>, NormaliseBack<Floats>,
-                                 NormaliseBack<Bfloats>};
+inline constexpr TrainKernels kLoops = {Step, Normalise<Floats>, Normalise<Bfloats>,
+                                        NormaliseBack<Floats>, NormaliseBack<Bfloats>};
 
 }  // namespace
 }  // namespace metis::train

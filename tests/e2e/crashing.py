@@ -8,7 +8,7 @@ import sys
 import time
 
 from learning import LearningTest
-from network_test import BUILTIN, LEARNERS, Member
+from network_test import ENDLESS, LEARNERS, Member
 
 
 def option(name, default):
@@ -67,7 +67,7 @@ class Record:
 class CrashTest(LearningTest):
     """A federation in self.home/run. Every life of a process has a log of its own."""
 
-    settings = {**BUILTIN, "storage.snapshot_every": 37}
+    settings = {**ENDLESS, "storage.snapshot_every": 37}
 
     def setUp(self):
         super().setUp()
@@ -88,8 +88,9 @@ class CrashTest(LearningTest):
         self.address = self.listening()
         self.dialled = through(self.address)
         if observer:
-            self.life("observer", "--join", self.dialled, "--insecure", "--name", "observer",
-                      "--data", "builtin")
+            observer = self.life("observer", "--join", self.dialled, "--insecure", "--name", "observer",
+                                 "--data", "builtin")
+            self.wait_until(lambda: "accepted" in observer.said())  # or it may come after the end
         self.sites = [f"site-{k}" for k in range(learners)]
         for site in self.sites:
             self.learner(site, *options)
@@ -160,6 +161,11 @@ class CrashTest(LearningTest):
         for update, fingerprints in record.received.items():
             self.assertEqual(len(fingerprints), 1, f"{update} came with different models")
         return record
+
+    def finish(self):
+        """Stopped by its operator, once the test has seen what it wants."""
+        self.done("stop", self.run_path)
+        return self.expect_finished()
 
     def expect_finished(self):
         """Everybody ends by itself; nothing acknowledged is lost, and a replay gives the same bits."""

@@ -66,6 +66,11 @@ class LearningTest(unittest.TestCase):
             self.assertLess(time.monotonic(), end, "waited too long")
             time.sleep(0.01)
 
+    def requests(self):
+        """Commits that the record shows."""
+        path = self.home / "run/events.jsonl"
+        return path.read_text().count('"committed"') if path.exists() else 0
+
     def size(self, name):
         path = self.home / name
         return path.stat().st_size if path.exists() else 0

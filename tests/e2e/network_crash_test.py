@@ -21,21 +21,12 @@ CUTS = 20 if FULL else 2
 class KilledTest(CrashTest):
     """A process ends with `kill -9` at any moment and is started again."""
 
-    # Some commits a second: the end comes after the last kill.
+    # Some commits a second.
     SLOWLY = ("--slowdown", "400")
     MORE_SLOWLY = ("--slowdown", "2000")  # a learner takes longer to start than a controller
 
-    def begin_slowly(self, policy, how):
-        self.begin({"federation.policy": policy, "stop.requests": 40 * KILLS + 20}, options=how)
-
-    def finish_quickly(self):
-        for site in self.sites:
-            self.kill(site)
-            self.learner(site)
-        return self.expect_finished()
-
     def kill_controller_repeatedly(self, policy):
-        self.begin_slowly(policy, self.SLOWLY)
+        self.begin({"federation.policy": policy}, options=self.SLOWLY)
         seen = 0
         for number in range(KILLS):
             self.await_version(seen + self.draw.randint(1, 6))
@@ -55,7 +46,7 @@ class KilledTest(CrashTest):
             self.assertGreaterEqual(int(again[1]), seen, "a version that was sent is gone")
             seen = int(again[1])
         self.await_version(seen + 1)
-        record = self.finish_quickly()
+        record = self.finish()
         self.assertEqual({update for update, times in record.settled.items() if times > 1}, set())
 
     def test_async_fedavg_controller(self):
@@ -65,7 +56,7 @@ class KilledTest(CrashTest):
         self.kill_controller_repeatedly("async-dvw")
 
     def kill_learners_repeatedly(self, policy):
-        self.begin_slowly(policy, self.MORE_SLOWLY)
+        self.begin({"federation.policy": policy}, options=self.MORE_SLOWLY)
         for _ in range(KILLS):
             site = self.draw.choice(self.sites)
             self.await_training(site)
@@ -75,7 +66,7 @@ class KilledTest(CrashTest):
             self.learner(site, *self.MORE_SLOWLY)
             self.await_training(site)
             self.await_version(seen + 1)
-        self.finish_quickly()
+        self.finish()
 
     def await_training(self, site):
         life = self.lives[site][-1]
@@ -98,7 +89,7 @@ class CutTest(CrashTest):
     settings = {**CrashTest.settings, "federation.policy": "async-fedavg", "builtin.classes": 20,
                 "builtin.features": 200_000, "builtin.training_examples": 40,
                 "builtin.test_examples": 20, "training.batch_size": 40, "test.every_commits": 1000,
-                "stop.requests": 2 * CUTS, "storage.snapshot_every": 10}
+                "storage.snapshot_every": 10}
 
     def cut_repeatedly(self, direction):
         proxies = []
@@ -114,7 +105,7 @@ class CutTest(CrashTest):
             proxy.cut_after(direction, self.draw.randrange(1, self.MODEL))
             self.wait_until(lambda: proxy.cuts == number)
             self.await_version(self.version() + 1)
-        record = self.expect_finished()
+        record = self.finish()
         trained = sum(life.said().count("trains from version") for life in self.lives["site-0"])
         needed = {UP: len(record.received), DOWN: trained}[direction] * self.MODEL
         more = proxy.bytes(direction) - needed
@@ -132,8 +123,7 @@ class CutTest(CrashTest):
 class SuspendedTest(CrashTest):
     """SIGSTOP for longer than membership.silence, then SIGCONT."""
 
-    settings = {**CrashTest.settings, "federation.policy": "async-dvw", "stop.requests": 600 if FULL else 150,
-                "membership.heartbeat": "250ms", "membership.silence": "2s"}
+    settings = {**CrashTest.settings, "membership.heartbeat": "250ms", "membership.silence": "2s"}
     SILENCE = 2
 
     def test_a_controller_that_was_suspended_declares_nobody_lost(self):
@@ -144,7 +134,7 @@ class SuspendedTest(CrashTest):
             time.sleep(1.5 * self.SILENCE)
             self.signal("controller", signal.SIGCONT)
             self.await_version(self.version() + 10)
-        record = self.expect_finished()
+        record = self.finish()
         self.assertEqual(record.lost, [])
 
     def test_a_learner_that_was_suspended_is_lost_and_returns(self):
@@ -158,29 +148,32 @@ class SuspendedTest(CrashTest):
             self.await_version(self.version() + 5)
             self.signal("site-2", signal.SIGCONT)
             self.wait_until(lambda: said().count("site-2 has returned") > before)
-        record = self.expect_finished()
+        record = self.finish()
         self.assertEqual(len(record.lost), times)
         self.assertEqual(len(set(record.lost)), 1, "others were lost, too")
 
-
-    def away_at_the_end(self, heartbeat):
-        """Suspends a learner shortly before the end: it is missed before or after it, as the
-        heartbeat says."""
+    def away_at_the_end(self, heartbeat, before=0, after=0):
+        """A learner is suspended for these seconds before the end and after it."""
         self.begin({"membership.silence": "20s", "membership.heartbeat": heartbeat,
-                    "federation.policy": "async-fedavg", "stop.requests": 60},
-                   options=("--slowdown", "100"))
+                    "federation.policy": "async-fedavg"})
         self.await_version(5)
         self.stop("site-3")
+        time.sleep(before)
+        self.done("stop", self.run_path)
         said = self.lives["controller"][0].said
-        self.wait_until(lambda: "to come back and hear of the end" in said(), seconds=120)
+        self.wait_until(lambda: "to hear of the end" in said(), seconds=120)
+        time.sleep(after)
         self.signal("site-3", signal.SIGCONT)
         self.expect_finished()
 
-    def test_who_was_away_before_the_end_still_hears_of_it(self):
-        self.away_at_the_end("50ms")
+    def test_who_was_missed_before_the_end_still_hears_of_it(self):
+        self.away_at_the_end("50ms", before=3)
 
-    def test_who_was_away_as_it_was_told_of_the_end_hears_of_it_later(self):
-        self.away_at_the_end("1s")
+    def test_who_was_missed_after_it_was_told_of_the_end_hears_of_it_later(self):
+        self.away_at_the_end("1s", after=6)
+
+    def test_who_is_connected_and_does_not_listen_is_given_as_long(self):
+        self.away_at_the_end("5s", after=16)
 
 
 class FullDiskTest(CrashTest):
@@ -211,8 +204,7 @@ class FullDiskTest(CrashTest):
 
     def test_nothing_is_acknowledged_while_it_is_full_and_it_goes_on_afterwards(self):
         times = 5 if FULL else 2
-        self.begin({"federation.policy": "async-dvw", "stop.requests": 40 * times + 100},
-                   options=("--slowdown", "20"))
+        self.begin({}, options=("--slowdown", "20"))
         said = self.lives["controller"][0].said
         for _ in range(times):
             self.await_version(self.version() + self.draw.randint(3, 12))
@@ -227,7 +219,7 @@ class FullDiskTest(CrashTest):
             self.assertEqual(self.acknowledged(), acknowledged)
             (self.disk / "filler").unlink()
             self.await_version(version + 2)
-        self.expect_finished()
+        self.finish()
 
     def nobody_is_acknowledged(self):
         """All learners are sending, none gets through."""

@@ -27,6 +27,8 @@ BUILTIN = {"federation.learners": LEARNERS, "data.sizes": "skewed", "builtin.tra
            "training.learning_rate": 0.002, "trigger.local_epochs": 1, "trigger.max_epochs": 3,
            "test.every_commits": 1, "membership.retry": "200ms", "membership.heartbeat": "500ms",
            "membership.silence": "30s"}
+# Without an end of its own: however fast the machine, nothing ends before the test has seen enough.
+ENDLESS = {**BUILTIN, "federation.policy": "async-dvw", "stop.duration": "10h", "storage.snapshot_every": 20}
 
 
 class Member:
@@ -211,16 +213,8 @@ class RealDataTest(NetworkTest):
 
 
 class RestartTest(NetworkTest):
-    SETTINGS = {**BUILTIN, "federation.policy": "async-dvw", "stop.requests": 60,
-                "storage.snapshot_every": 20}
-
-    def requests(self):
-        """Commits that the record shows."""
-        path = self.home / "run/events.jsonl"
-        return path.read_text().count('"committed"') if path.exists() else 0
-
     def test_a_controller_that_was_ended_or_killed_goes_on(self):
-        controller = self.controller(self.SETTINGS, *self.tls("controller"), name="first")
+        controller = self.controller(ENDLESS, *self.tls("controller"), name="first")
         address = self.address(controller)
         members = self.participants(address)
         self.wait_until(lambda: self.requests() >= 10)
@@ -228,6 +222,7 @@ class RestartTest(NetworkTest):
         said = controller.end()
         self.assertIn("metis controller --run run", said)
         self.assertFalse(self.summary()["complete"])
+        seen = self.requests()
 
         other = self.refusal("controller", "--run", "run", "--set", "federation.seed=7",
                              *self.tls("controller"))
@@ -236,22 +231,25 @@ class RestartTest(NetworkTest):
         again = ["controller", "--run", "run", "--listen", address, *self.tls("controller")]
         controller = Member(self, "second", again)
         self.address(controller)
-        self.wait_until(lambda: self.requests() >= 25)
+        self.wait_until(lambda: self.requests() >= seen + 15)
         controller.process.kill()
         controller.process.wait()
-        self.assertRegex(controller.said(), r"going on at version \d\d after \d\d commits")
+        self.assertRegex(controller.said(), r"going on at version \d+ after \d+ commits")
+        killed = self.requests()
 
         controller = Member(self, "third", again)
+        self.address(controller)
+        self.wait_until(lambda: self.requests() >= killed + 15)
+        self.done("stop", "run")
         controller.end()
         for member in members:
             member.end()
         summary = self.expect_whole("async-dvw")
-        self.assertEqual(summary["update_requests"], 60)
+        self.assertGreaterEqual(summary["update_requests"], killed + 15)
         self.assertIn("is finished", Member(self, "fourth", again).end())
 
     def test_a_learner_that_leaves_is_not_waited_for(self):
-        controller = self.controller({**BUILTIN, "federation.policy": "sync-fedavg",
-                                      "stop.rounds": 40}, "--insecure")
+        controller = self.controller({**ENDLESS, "federation.policy": "sync-fedavg"}, "--insecure")
         address = self.address(controller)
         learners = [Member(self, f"site-{k}", ["learner", "--join", address, "--insecure", "--name",
                                                f"site-{k}", "--data", "builtin", "--share",
@@ -259,8 +257,11 @@ class RestartTest(NetworkTest):
         self.wait_until(lambda: self.requests() >= 3)
         learners[1].process.send_signal(signal.SIGINT)
         learners[1].end()
+        self.wait_until(lambda: "site-1 has left" in controller.said())
+        seen = self.requests()
+        self.wait_until(lambda: self.requests() >= seen + 3)
+        self.done("stop", "run")
         controller.end()
-        self.assertIn("site-1 has left", controller.said())
         for learner in learners:
             learner.end()
 

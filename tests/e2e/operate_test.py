@@ -14,11 +14,9 @@ import unittest
 from pathlib import Path
 
 from learning import BIN
-from network_test import BUILTIN, LEARNERS, Member, NetworkTest
+from network_test import BUILTIN, ENDLESS, LEARNERS, Member, NetworkTest
 
 COMMANDS = ["status", "pause", "resume", "stop", "withdraw", "export"]
-# Without an end of its own, and a model that changes often enough to see it.
-ENDLESS = {**BUILTIN, "federation.policy": "async-dvw", "stop.duration": "10h", "storage.snapshot_every": 20}
 
 
 def values_of(path):

@@ -7,17 +7,10 @@ import shutil
 import signal
 import unittest
 
-from network_test import BUILTIN, Member, NetworkTest
-
-SETTINGS = {**BUILTIN, "federation.policy": "async-dvw", "stop.requests": 60, "storage.snapshot_every": 20}
+from network_test import ENDLESS, Member, NetworkTest
 
 
 class RestoreTest(NetworkTest):
-    def requests(self):
-        """Commits that the record shows."""
-        path = self.home / "run/events.jsonl"
-        return path.read_text().count('"committed"') if path.exists() else 0
-
     def stop(self, controller):
         controller.process.send_signal(signal.SIGTERM)
         controller.end()
@@ -29,7 +22,7 @@ class RestoreTest(NetworkTest):
         return controller
 
     def test_a_federation_goes_on_from_an_older_copy(self):
-        controller = self.controller(SETTINGS, *self.tls("controller"))
+        controller = self.controller(ENDLESS, *self.tls("controller"))
         address = self.address(controller)
         members = self.participants(address)
         self.wait_until(lambda: self.requests() >= 10)
@@ -51,14 +44,14 @@ class RestoreTest(NetworkTest):
             member.process.send_signal(signal.SIGTERM)
             member.end()
         members = self.participants(address)
+        self.wait_until(lambda: self.requests() >= backed_up + 15)
+        self.done("stop", "run")
         controller.end()
         for member in members:
             member.end()
         summary = self.summary()
         self.assertTrue(summary["complete"])
-        self.assertEqual(summary["update_requests"], 60)
-        for learner in summary["learners"]:
-            self.assertGreater(learner["updates"], 0)
+        self.assertGreaterEqual(summary["update_requests"], backed_up + 15)
         self.assertTrue(self.told("replay", "run"))  # the record is one run, without a seam
 
 
