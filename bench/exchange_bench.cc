@@ -1,7 +1,8 @@
 // A federation that exchanges models and does nothing else (exchange_roles.h), against limits
 // measured in the same run: raw TCP for the same bytes and one read of all models; with TLS, bare
-// gRPC for the same bytes; durable, also writing and syncing them. Prints results in the form of
-// Google Benchmark, times in milliseconds a round. Run from the root of the repository.
+// gRPC for the same bytes; durable, also writing and syncing them. Of limits and of rounds the
+// fastest counts. Prints results in the form of Google Benchmark, times in milliseconds a round.
+// Run from the root of the repository.
 //
 //   exchange_bench [--learners 10] [--parameters 10000000] [--rounds 6] [--filter plain]
 #include <sys/wait.h>
@@ -129,11 +130,11 @@ void Measurement::Add(const std::string& group, const std::string& name, double 
 nlohmann::json Measurement::Compare(const std::string& group, double limit,
                                     const ExchangeOptions& options) {
   const nlohmann::json seen = RunFederation(options);
-  const double round = seen["round_seconds"].get<double>();
+  const double round = seen["fastest_seconds"].get<double>();
   const auto rounds = static_cast<double>(options.rounds);
   std::cerr << Text(group, ": limit ", Fixed(1000 * limit, 0), " ms, a round ",
-                    Fixed(1000 * round, 0), " ms (", Fixed(round / limit, 2), "), fastest ",
-                    Fixed(1000 * seen["fastest_seconds"].get<double>(), 0), " ms; CPU a round ",
+                    Fixed(1000 * round, 0), " ms (", Fixed(round / limit, 2), "), in the middle ",
+                    Fixed(1000 * seen["median_seconds"].get<double>(), 0), " ms; CPU a round ",
                     Fixed(1000 * seen["cpu_seconds"].get<double>() / rounds, 0), " + ",
                     Fixed(1000 * seen["learners"]["cpu_seconds"].get<double>() / rounds, 0),
                     " ms\n");
@@ -167,7 +168,7 @@ void Measurement::Run() {
   std::optional<double> round;
   if (Wanted("exchange plain") || Wanted("exchange durable")) {
     const nlohmann::json seen = Compare("exchange plain", floor.tcp + floor.read, options_);
-    round = seen["round_seconds"].get<double>();
+    round = seen["fastest_seconds"].get<double>();
     CompareMemory("exchange memory", seen);
   }
   ExchangeOptions durable = options_;

@@ -83,7 +83,7 @@ void Report(const RoundClock& clock) {
     rounds.push_back((clock.ends[i] - clock.ends[i - 1]).seconds());
   }
   std::sort(rounds.begin(), rounds.end());
-  std::cout << nlohmann::json{{"round_seconds", rounds[rounds.size() / 2]},
+  std::cout << nlohmann::json{{"median_seconds", rounds[rounds.size() / 2]},
                               {"fastest_seconds", rounds.front()},
                               {"peak_bytes", PeakBytes()},
                               {"cpu_seconds", CpuSeconds()}}

@@ -24,7 +24,7 @@ struct ExchangeOptions {
 std::optional<rpc::Credentials> LoadTls(const ExchangeOptions& options, const std::string& name,
                                         bool server);
 
-// Writes its port to standard output, and at the end one line of JSON: round_seconds (median),
+// Writes its port to standard output, and at the end one line of JSON: median_seconds,
 // fastest_seconds, peak_bytes, cpu_seconds. Returns the exit code.
 int RunController(const ExchangeOptions& options);
 

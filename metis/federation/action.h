@@ -36,12 +36,13 @@ enum class RejectReason {
   kLate,
   kStorage,
   kFinished,
+  kUnknownUpdate,
 };
 constexpr auto EnumNames(RejectReason) {
-  return std::array<std::string_view, 9>{
+  return std::array<std::string_view, 10>{
       "unknown-learner", "stale-incarnation", "schema", "gate",
       "forged-counts",   "unknown-base",      "late",   "storage",
-      "finished"};
+      "finished",        "unknown-update"};
 }
 
 // --- Messages to a participant

@@ -136,11 +136,25 @@ void Controller::On(const EpochReported& event, Out& out) {
 
 void Controller::On(const CommunityRequested& event, Out& out) {
   if (DismissStale(event.learner, event.incarnation, out)) return;
-  const Member* member = Heard(event.learner, event.incarnation, out);
-  if (member == nullptr || !begun_ || !member->trains()) return;
-  // An update that has not arrived is sent again by its learner; one under way is answered by its
-  // commit.
-  if (event.last_sent > member->verdict.sequence || member->verdict.pending) return;
+  const UpdateId latest{event.learner, event.incarnation, event.last_sent};
+  Member* member = Heard(event.learner, event.incarnation, out);
+  if (member == nullptr) {
+    // Nobody asks before it was accepted: what is known here is older, restored from a copy.
+    if (membership_.Find(latest.learner, latest.incarnation) == nullptr)
+      RejectStranger(latest, out);
+    return;
+  }
+  if (!begun_ || !member->trains()) return;
+  if (member->verdict.pending) return;  // its commit will answer
+  if (event.last_sent > member->verdict.sequence) {
+    // Nobody asks before it has heard of its latest update: that is forgotten, or never came so
+    // far.
+    return Reject(*member,
+                  RejectUpdate{latest, RejectReason::kUnknownUpdate,
+                               Text("update ", latest.sequence, " of learner ", latest.learner,
+                                    " is not known here: it goes on from the current model")},
+                  out);
+  }
   if (protocol_->Owes(event.learner)) SendCommunityTo(event.learner, false, out);
 }
 

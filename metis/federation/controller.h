@@ -135,6 +135,7 @@ class Controller {
   // Updates.
   std::optional<RejectUpdate> Refusal(const UpdateReceived& event, const Member& member);
   void Reject(Member& member, RejectUpdate rejection, Out& out);
+  void RejectStranger(const UpdateId& id, Out& out);
   void Repeated(const UpdateId& id, const Member& member, Out& out);
   void AfterTheEnd(const UpdateId& id, Out& out);
   void PushVerdict(const Member& member, const UpdateId& id, Out& out) const;

@@ -196,14 +196,42 @@ TEST(Controller, ALearnerThatWaitsAsksAgain) {
   h.JoinAll();
   h.Ask(0, 0);
   EXPECT_EQ(h.One<SendCommunity>().version, Version(0));  // the first sending got lost
-  h.Ask(0, 1);
-  EXPECT_THAT(h.actions(), IsEmpty());  // its update has not arrived: it is sent again
   h.Update(0, 1, 2);
   h.Ask(0, 1);
   EXPECT_THAT(h.actions(), IsEmpty());  // the commit will answer
   h.Answer(1, h.IdOf(0, 1), 4);
   h.Ask(0, 1);
   EXPECT_EQ(h.One<SendCommunity>().version, Version(1));
+}
+
+// As after the restore of an older copy of the controller's state.
+TEST(Controller, ALearnerThatKnowsMoreThanTheControllerGoesOnFromItsModel) {
+  Harness h(SettingsFor("async-fedavg", 2));
+  h.JoinAll();
+  h.Update(0, 1, 2);
+  h.Ask(0, 9);
+  EXPECT_EQ(h.One<RejectUpdate>().reason, RejectReason::kUnknownUpdate);
+  EXPECT_EQ(h.One<RejectUpdate>().id, h.IdOf(0, 9));
+  EXPECT_EQ(h.One<SendCommunity>().version, Version(1));
+  EXPECT_EQ(h.One<SendCommunity>().answers, Sequence(9));
+  h.Ask(0, 9);  // the answers got lost
+  EXPECT_EQ(h.One<SendCommunity>().answers, Sequence(9));
+  h.Update(0, 9, 3);
+  EXPECT_EQ(h.Count<CommunityCommitted>(), 0u);
+  h.Update(0, 10, 3);
+  EXPECT_EQ(h.Count<CommunityCommitted>(), 1u);
+}
+
+TEST(Controller, WhoAsksAndIsNotKnownIsToldToJoin) {
+  Harness h(SettingsFor("async-fedavg", 2));
+  h.JoinAll();
+  h.Send(CommunityRequested{LearnerId(7), kFirstLife, Sequence(4)});
+  EXPECT_EQ(h.One<RejectUpdate>().reason, RejectReason::kUnknownLearner);
+  h.Send(CommunityRequested{LearnerId(1), kSecondLife, Sequence(4)});
+  EXPECT_EQ(h.One<RejectUpdate>().reason, RejectReason::kUnknownLearner);
+  h.Leave(1);
+  h.Send(CommunityRequested{LearnerId(1), kFirstLife, Sequence(0)});
+  EXPECT_THAT(h.actions(), IsEmpty());
 }
 
 TEST(Controller, ReportsTheCommittedStepsAtTheEndOfAnEpoch) {

@@ -28,12 +28,7 @@ void Controller::On(const UpdateReceived& event, Out& out) {
     return;
   }
   if (!Planted(PlantedBug::kStaleIncarnation)) member = Heard(id.learner, id.incarnation, out);
-  if (member == nullptr || !member->trains() || !begun_) {
-    ++statistics_.rejected;
-    out.push_back(RejectUpdate{id, RejectReason::kUnknownLearner,
-                               Text("learner ", id.learner, " has not joined: join first")});
-    return;
-  }
+  if (member == nullptr || !member->trains() || !begun_) return RejectStranger(id, out);
   bool repeated = id.sequence <= member->verdict.sequence;
   if (Planted(PlantedBug::kDoubleApply) && !member->verdict.pending) repeated = false;
   if (repeated) return Repeated(id, *member, out);
@@ -41,6 +36,12 @@ void Controller::On(const UpdateReceived& event, Out& out) {
     return Reject(*member, *std::move(refusal), out);
   }
   Accept(event, *member, out);
+}
+
+void Controller::RejectStranger(const UpdateId& id, Out& out) {
+  ++statistics_.rejected;
+  out.push_back(RejectUpdate{id, RejectReason::kUnknownLearner,
+                             Text("learner ", id.learner, " has not joined: join first")});
 }
 
 // One that was committed or refused before the end keeps its verdict.

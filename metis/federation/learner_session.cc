@@ -44,8 +44,8 @@ void LearnerSession::Handle(Instant, const RefuseJoin& message, Out& out) {
   out.push_back(Ended{message.message});
 }
 
-// The first model of this life; the answer to its latest update; or a newer one that it is told to
-// restart from. Anything else is a repeated or overtaken message.
+// The first model of this life, or since the controller forgot; the answer to its latest update; or
+// a newer one that it is told to restart from. Anything else is a repeated or overtaken message.
 bool LearnerSession::Adopts(const SendCommunity& message) const {
   if (!ForThisLife(message.incarnation) || state_ == State::kNew) return false;
   if (!base_) return true;
@@ -122,6 +122,11 @@ void LearnerSession::Handle(Instant now, const RejectUpdate& message, Out& out) 
     out.push_back(SendToController{declared_});
     Await(now, State::kJoining, out);
   } else {
+    // A controller that was restored from an older copy of its state does not know what it sent us:
+    // any model of its is then a beginning.
+    bool forgotten = message.reason == RejectReason::kUnknownUpdate ||
+                     message.reason == RejectReason::kUnknownBase;
+    if (forgotten) base_.reset();
     unacknowledged_.reset();
     Await(now, State::kWaiting, out);
   }

@@ -167,6 +167,21 @@ TEST_F(LearnerSessionTest, SendsItsUpdateAgainUntilItIsAcknowledged) {
   EXPECT_EQ(Message<UpdateReceived>().base, Version(5));
 }
 
+TEST_F(LearnerSessionTest, GoesOnFromAnyModelWhenTheControllerHasForgottenWhatItSent) {
+  JoinAndReceiveFirst();  // version 4
+  uint64_t cycle = 0;
+  uint64_t version = 4;
+  for (RejectReason forgotten : {RejectReason::kUnknownUpdate, RejectReason::kUnknownBase}) {
+    TrainAndSend(++cycle);
+    Receive(Community(--version, cycle));
+    EXPECT_EQ(session_.state(), State::kSending);  // older than what it has: a repeated message
+    Receive(RejectUpdate{Id(cycle), forgotten, "the controller is older"});
+    EXPECT_EQ(session_.state(), State::kWaiting);
+    Receive(Community(version, cycle));
+    EXPECT_EQ(session_.state(), State::kTraining);
+  }
+}
+
 TEST_F(LearnerSessionTest, TheModelMayComeBeforeTheAcknowledgement) {
   JoinAndReceiveFirst();
   TrainAndSend(1);

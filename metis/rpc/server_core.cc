@@ -113,7 +113,8 @@ void ServerCore::AuditMessage(LearnerId to, const federation::Action& message) {
   const auto* rejected = std::get_if<federation::RejectUpdate>(&message);
   using federation::RejectReason;
   if (rejected == nullptr || rejected->reason == RejectReason::kLate ||
-      rejected->reason == RejectReason::kFinished) {
+      rejected->reason == RejectReason::kFinished ||
+      rejected->reason == RejectReason::kUnknownUpdate) {
     return;  // nobody's fault
   }
   const auto reason = EnumNames(rejected->reason)[static_cast<size_t>(rejected->reason)];

@@ -122,11 +122,11 @@ TEST_F(ActionMessages, NeedTheModelThatTheyOfferAndNoOther) {
 TEST_F(ActionMessages, RefuseAnUnknownReason) {
   v1::ToParticipant message;
   message.mutable_rejected()->mutable_update();
-  message.mutable_rejected()->set_reason(8);
+  message.mutable_rejected()->set_reason(9);
   EXPECT_TRUE(Decoded(message));
-  for (uint32_t reason : {uint32_t{9}, UINT32_MAX}) {
+  for (uint32_t reason : {uint32_t{10}, UINT32_MAX}) {
     message.mutable_rejected()->set_reason(reason);
-    EXPECT_THAT(Decoded(message).error().message, HasSubstr("is unknown, 0 to 8 are known"));
+    EXPECT_THAT(Decoded(message).error().message, HasSubstr("is unknown, 0 to 9 are known"));
   }
 }
 
