@@ -4,6 +4,8 @@
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/support/channel_arguments.h>
 
+#include <string_view>
+
 #include "metis/core/text.h"
 
 namespace metis::rpc {
@@ -56,8 +58,24 @@ std::shared_ptr<grpc::Channel> MakeChannel(const HostPort& controller,
   return grpc::CreateCustomChannel(AddressOf(controller), how, Arguments());
 }
 
+std::string AddressOfSocket(const std::string& path) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/-._~";
+  std::string address = "unix:";
+  for (const char letter : path) {
+    const auto byte = static_cast<unsigned char>(letter);
+    if (kPlain.find(letter) != std::string_view::npos) {
+      address += letter;
+    } else {
+      address += {'%', kDigits[byte / 16], kDigits[byte % 16]};
+    }
+  }
+  return address;
+}
+
 std::shared_ptr<grpc::Channel> MakeLocalChannel(const std::string& socket) {
-  return grpc::CreateCustomChannel("unix:" + socket, grpc::InsecureChannelCredentials(),
+  return grpc::CreateCustomChannel(AddressOfSocket(socket), grpc::InsecureChannelCredentials(),
                                    Arguments());
 }
 

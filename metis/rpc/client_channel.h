@@ -20,6 +20,9 @@ std::string AddressOf(const HostPort& controller);
 std::shared_ptr<grpc::Channel> MakeChannel(const HostPort& controller,
                                            const std::optional<Credentials>& credentials);
 
+// The socket of this path, as gRPC wants it: a URI.
+std::string AddressOfSocket(const std::string& path);
+
 // A connection to the socket of a controller on this machine.
 std::shared_ptr<grpc::Channel> MakeLocalChannel(const std::string& socket);
 

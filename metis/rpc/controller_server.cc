@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "metis/core/text.h"
+#include "metis/rpc/client_channel.h"
 #include "metis/rpc/clock_service.h"
 #include "metis/rpc/conversation.h"
 #include "metis/rpc/descriptors.h"
@@ -160,7 +161,7 @@ Result<void> ControllerServer::Service::Listen(const HostPort& address) {
   builder.RegisterService(&operations_);
   int control = 0;
   if (!options.control.empty()) {
-    builder.AddListeningPort("unix:" + options.control, grpc::InsecureServerCredentials(),
+    builder.AddListeningPort(AddressOfSocket(options.control), grpc::InsecureServerCredentials(),
                              &control);
   }
   // The socket is this user's alone from its first moment.

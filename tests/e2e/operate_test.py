@@ -259,6 +259,14 @@ class MistakesTest(OperateTest):
         leader.end()
         self.assertFalse(socket.parent.exists())
 
+    def test_a_run_directory_may_have_any_name(self):
+        run = "runs/50 % of #3? gr\u00f6\u00dfer"
+        leader = self.controller(BUILTIN, "--insecure", run=run)
+        self.address(leader, run)
+        self.assertEqual(self.told("status", run)["phase"], "waiting")
+        self.done("stop", run)
+        leader.end()
+
     def test_of_an_operator(self):
         self.assertIn("no controller is running", self.refusal("status"))
         self.assertIn("is no directory", self.refusal("status", "nothing"))
