@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # The long checks, for a night: every test under the address and undefined-behaviour sanitizers, those with
 # threads under the thread sanitizer, the other compiler, clang-tidy, thousands of simulated federations, 200
-# learners held over the network for minutes, hostile peers beside them, and real federations whose processes are
-# killed, cut off and suspended hundreds of times.
+# learners held over the network for minutes, hostile peers beside them, the dashboard's page beside 200 that move large
+# models, and real federations whose processes are killed, cut off and suspended hundreds of times.
 # Goes on after a failure and ends with a table of stages; the exit status is 1 if any failed.
 #
 #   scripts/nightly.sh                            all stages; the first seed follows from the date
@@ -78,7 +78,8 @@ run_swarm() {
 run_soak() {
   build release
   build/release/tests/soak/soak_test
-  build/release/tests/soak/status_load_test build/release/bin
+  build/release/tests/soak/status_load_test build/release/bin --beside \
+    node tests/browser/loaded_dashboard_test.mjs build/release/bin
 }
 
 run_crash() {

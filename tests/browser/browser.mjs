@@ -18,18 +18,24 @@ export async function launch() {
   return chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"], timeout: 60_000 });
 }
 
+// What the console says that it should not have to, as it comes.
+export function noteComplaints(page) {
+  const complaints = [];
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type())) complaints.push(message.text());
+  });
+  page.on("pageerror", (error) => complaints.push(error.message));
+  return complaints;
+}
+
 // A page that notes what must never happen: complaints of the console, and requests beyond its own file.
 export async function openPage(browser, file, { width = 1280, colorScheme = "light" } = {}) {
   const context = await browser.newContext({ offline: true, viewport: { width, height: 900 }, colorScheme });
   context.setDefaultTimeout(WAIT_MS);
   const page = await context.newPage();
   const url = `file://${file}`;
-  const complaints = [];
+  const complaints = noteComplaints(page);
   const requests = [];
-  page.on("console", (message) => {
-    if (["error", "warning"].includes(message.type())) complaints.push(message.text());
-  });
-  page.on("pageerror", (error) => complaints.push(error.message));
   page.on("request", (request) => {
     const known = request.url() === url || /^(data|blob):/.test(request.url());
     if (!known) requests.push(request.url());

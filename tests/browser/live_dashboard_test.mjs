@@ -9,11 +9,11 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, before, test } from "node:test";
 import { launch } from "./browser.mjs";
+import { cellOf, count, drawn, field, names, openDashboard, passes, percent, share, shoot, shows, WAIT } from "./dashboard_page.mjs";
 
 const BIN = path.resolve(process.argv[2] ?? "build/dev/bin");
 const SCREENSHOTS = process.argv[3];
 const LEARNERS = 3;
-const WAIT = { timeout: 120_000 };
 const SETTINGS = {
   "federation.policy": "async-dvw-adaptive",
   "federation.learners": LEARNERS,
@@ -26,9 +26,8 @@ const SETTINGS = {
   "stop.duration": "1h",
 };
 
-let home, run, url, browser, page;
+let home, run, url, browser, page, complaints;
 const processes = [];
-const complaints = [];
 
 function start(program, ...words) {
   const options = { cwd: home, env: { ...process.env, HOME: home }, stdio: ["ignore", "pipe", "pipe"] };
@@ -51,15 +50,8 @@ async function until(what, found) {
   }
 }
 
-const field = (name) => page.textContent(`[data-field="${name}"]`);
 const operate = (...words) => execFileSync(path.join(BIN, "metis"), words, { encoding: "utf8", timeout: 120_000 });
 const status = () => JSON.parse(operate("status", run, "--json"));
-const count = (value) => value.toLocaleString("en-US");
-const cells = (column) =>
-  page.$$eval(`#learners tbody [data-column="${column}"] > span`, (found) => found.map((cell) => cell.textContent));
-async function shoot(name) {
-  if (SCREENSHOTS) await page.screenshot({ path: path.join(SCREENSHOTS, `${name}.png`), fullPage: true });
-}
 
 before(async () => {
   home = mkdtempSync(path.join(tmpdir(), "metis-live-"));
@@ -74,13 +66,7 @@ before(async () => {
   for (let k = 0; k < LEARNERS; ++k)
     start("learner", "--join", address, "--insecure", "--name", `site-${k}`, "--data", "builtin", "--share", `${k}/${LEARNERS}`);
   browser = await launch();
-  page = await (await browser.newContext({ viewport: { width: 1400, height: 900 } })).newPage();
-  page.setDefaultTimeout(WAIT.timeout);
-  page.on("console", (message) => {
-    if (["error", "warning"].includes(message.type())) complaints.push(message.text());
-  });
-  page.on("pageerror", (error) => complaints.push(error.message));
-  await page.goto(url);
+  ({ page, complaints } = await openDashboard(browser, url, { width: 1400 }));
 });
 
 after(async () => {
@@ -91,36 +77,31 @@ after(async () => {
 
 test("it follows a federation that learns", async () => {
   await page.waitForFunction((n) => document.querySelectorAll("#learners tbody tr").length === n, LEARNERS + 1, WAIT);
-  await page.waitForFunction(() => document.querySelector("h1").textContent === "Running", undefined, WAIT);
-  for (const id of ["convergence", "staleness", "cycles", "rate", "memory"])
-    await page.waitForSelector(`#${id} svg path`, { ...WAIT, state: "attached" });
-  const before = Number((await field("requests")).replaceAll(",", ""));
-  const more = (n) => Number(document.querySelector('[data-field="requests"]').textContent.replaceAll(",", "")) > n;
-  await page.waitForFunction(more, before, WAIT);
-  await shoot("live-running");
+  await shows(page, "phase", "Running");
+  for (const id of ["convergence", "staleness", "cycles", "rate", "memory"]) await drawn(page, id);
+  await passes(page, status().requests);
+  await shoot(page, SCREENSHOTS, "live-running");
 });
 
 // Paused, it stands still: the page, metis status and the metrics must agree to the last digit.
 test("a paused federation has the same numbers on the page, in metis status and in the metrics", async () => {
   operate("pause", run);
-  await page.waitForFunction(() => document.querySelector("h1").textContent === "Paused", undefined, WAIT);
+  await shows(page, "phase", "Paused");
   const wanted = status();
-  await page.waitForFunction(
-    (n) => document.querySelector('[data-field="requests"]').textContent === n, count(wanted.requests), WAIT);
+  await shows(page, "requests", count(wanted.requests));
   assert.equal(wanted.phase, "paused");
   assert.ok((await page.textContent(".lead")).includes(`Version ${count(wanted.version)} `));
-  assert.equal(await field("accuracy"), `${(100 * wanted.tests.at(-1).accuracy).toFixed(1)}\u00a0%`);
-  assert.deepEqual((await cells("name")).sort(), wanted.participants.map(({ name }) => name).sort());
+  assert.equal(await field(page, "accuracy"), percent(wanted.tests.at(-1).accuracy));
+  assert.deepEqual((await names(page)).sort(), wanted.participants.map(({ name }) => name).sort());
   for (const one of wanted.participants.filter(({ role }) => role === "learner")) {
-    const cell = (column) => page.textContent(`#learners tr[data-id="${one.id}"] [data-column="${column}"] > span`);
-    assert.equal(await cell("updates"), count(one.updates));
-    assert.equal(await cell("version"), count(one.version));
-    assert.equal(await cell("share"), `${(100 * one.share).toFixed(one.share < 0.1 ? 2 : 1)}\u00a0%`);
+    assert.equal(await cellOf(page, one.id, "updates"), count(one.updates));
+    assert.equal(await cellOf(page, one.id, "version"), count(one.version));
+    assert.equal(await cellOf(page, one.id, "share"), share(one.share));
   }
   const metrics = await (await fetch(new URL("metrics", url))).text();
   for (const line of [`metis_update_requests_total ${wanted.requests}`, `metis_community_version ${wanted.version}`, 'metis_phase{phase="paused"} 1'])
     assert.ok(metrics.includes(`${line}\n`), `${line}\n${metrics}`);
-  await shoot("live-paused");
+  await shoot(page, SCREENSHOTS, "live-paused");
 });
 
 test("a second controller says that the port is taken, and goes on without", async () => {
@@ -135,11 +116,11 @@ test("a second controller says that the port is taken, and goes on without", asy
 
 test("the page sees the end, and that it was one", async () => {
   operate("stop", run);
-  await page.waitForFunction(() => document.querySelector("h1").textContent === "Finished", undefined, WAIT);
+  await shows(page, "phase", "Finished");
   await page.waitForSelector('html[data-contact="over"]', WAIT);
   assert.match(await page.textContent("#notice"), /has finished and its controller has ended/);
   await until("the end of all", () => processes.every(({ ended }) => ended));
   const refused = complaints.filter((text) => !/ERR_CONNECTION|Failed to load resource/.test(text));
   assert.deepEqual(refused, []);
-  await shoot("live-finished");
+  await shoot(page, SCREENSHOTS, "live-finished");
 });

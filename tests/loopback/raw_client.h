@@ -1,5 +1,6 @@
 // What the tests of the controller's server share: a controller that listens on loopback, and a
-// participant made of bare gRPC calls, which can also misbehave. Every call ends after a minute.
+// participant made of bare gRPC calls, which can also misbehave. Every call ends, after a minute
+// unless a test says otherwise.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -160,9 +161,10 @@ inline std::shared_ptr<grpc::ChannelCredentials> ClientOf(const Credentials& cre
 // A conversation, spoken by hand.
 class Talk {
  public:
-  Talk(std::shared_ptr<grpc::Channel> channel, const std::string& name, uint32_t incarnation = 1)
+  Talk(std::shared_ptr<grpc::Channel> channel, const std::string& name, uint32_t incarnation = 1,
+       std::chrono::seconds bound = kBound)
       : channel_(std::move(channel)), stub_(v1::Federation::NewStub(channel_)), name_(name) {
-    context_.set_deadline(std::chrono::system_clock::now() + kBound);
+    context_.set_deadline(std::chrono::system_clock::now() + bound);
     stream_ = stub_->Converse(&context_);
     hello_.set_oldest_version(wire::kOldestWire);
     hello_.set_newest_version(wire::kNewestWire);

@@ -3,8 +3,10 @@
 //
 //   status_load_test BIN            200 learners, 8 of them moving models of 10 million parameters
 //   status_load_test BIN --short    50 learners, 4 of them, 1 million
+//   status_load_test BIN [--short] --beside COMMAND...
 //
-// BIN is the directory of the programs.
+// BIN is the directory of the programs. The command is run after that, while models move on; its
+// last two arguments are the run directory and the address of the dashboard. It must not fail.
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -16,6 +18,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <thread>
 
@@ -37,24 +40,30 @@ struct Load {
   uint32_t movers = 8;
   uint64_t parameters = 10'000'000;
   uint32_t looks = 100;
+  std::vector<std::string> beside;  // another program's words; may be empty
 };
 Load load;
 
 // Wide enough for any machine that is not broken; the goal is 0.2 s.
 constexpr Seconds kGenerous{20};
+// How long learners stay, whatever looks at them.
+constexpr std::chrono::minutes kHeld{8};
 
-// Not by fork(): copying this process, which holds the models, would be measured as well.
-pid_t Spawn(std::vector<std::string> words, const std::string& output) {
+// Not by fork(): copying this process, which holds the models, would be measured as well. Without a
+// file for its output the program speaks where this one does.
+pid_t Spawn(std::vector<std::string> words, const std::optional<std::string>& output) {
   posix_spawn_file_actions_t files;
   ::posix_spawn_file_actions_init(&files);
-  ::posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, output.c_str(),
-                                     O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  ::posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
+  if (output) {
+    ::posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, output->c_str(),
+                                       O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    ::posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
+  }
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   pid_t child = 0;
-  METIS_CHECK(::posix_spawn(&child, argv[0], &files, nullptr, argv.data(), environ) == 0);
+  METIS_CHECK(::posix_spawnp(&child, argv[0], &files, nullptr, argv.data(), environ) == 0);
   ::posix_spawn_file_actions_destroy(&files);
   return child;
 }
@@ -83,11 +92,12 @@ void Say(const char* what, std::vector<double> seconds) {
   std::fflush(stdout);
 }
 
-// A learner by hand; one that moves sends its model again and again, and fetches what it is sent.
+// A learner by hand; one that moves sends its model again and again. It listens, and fetches
+// nothing.
 class Learner {
  public:
   Learner(const std::string& address, uint32_t k, ModelPool& pool)
-      : pool_(pool), channel_(rpc::Dial(address)), talk_(channel_, Text("site-", k)) {
+      : pool_(pool), channel_(rpc::Dial(address)), talk_(channel_, Text("site-", k), 1, kHeld) {
     EXPECT_TRUE(talk_.Join(*pool.schema(), 30 + 7 * k));
   }
   ~Learner() {
@@ -128,6 +138,21 @@ class Learner {
 class StatusLoad : public testing::Test {
  protected:
   void SetUp() override {
+    StartController();
+    if (!HasFatalFailure()) LetModelsMove();
+  }
+  ~StatusLoad() override {
+    over_ = true;
+    learners_.clear();
+    if (controller_ > 0) {
+      ::kill(controller_, SIGKILL);
+      (void)Wait(controller_);
+    }
+    std::error_code ignored;
+    fs::remove_all(directory_, ignored);
+  }
+
+  void StartController() {
     char pattern[] = "/tmp/metis-load-XXXXXX";
     METIS_CHECK(::mkdtemp(pattern) != nullptr);
     directory_ = pattern;
@@ -142,6 +167,8 @@ class StatusLoad : public testing::Test {
                          "--listen",
                          "127.0.0.1:0",
                          "--insecure",
+                         "--dashboard",
+                         "127.0.0.1:0",
                          "--set",
                          "federation.policy=async-fedavg",
                          "--set",
@@ -163,13 +190,20 @@ class StatusLoad : public testing::Test {
     address_ = Read(run_ + "/address");
     address_.pop_back();
   }
-  ~StatusLoad() override {
-    if (controller_ > 0) {
-      ::kill(controller_, SIGKILL);
-      (void)Wait(controller_);
+
+  // All are connected and a model of each mover has arrived when it returns.
+  void LetModelsMove() {
+    for (uint32_t k = 0; k < load.learners; ++k) {
+      learners_.push_back(std::make_unique<Learner>(address_, k, pool_));
     }
-    std::error_code ignored;
-    fs::remove_all(directory_, ignored);
+    for (uint32_t k = 0; k < load.movers; ++k) learners_[k]->Move(over_, updates_);
+    ASSERT_TRUE(rpc::WaitFor([&] { return updates_ >= load.movers; }));
+    // What is seen is what was published last, a moment ago.
+    ASSERT_TRUE(rpc::WaitFor([&] {
+      const operations::Status status = Ask().second;
+      return status.connected == load.learners && status.participants.size() == load.learners &&
+             status.phase == "running";
+    }));
   }
 
   // How long the program took; the status it printed.
@@ -185,32 +219,33 @@ class StatusLoad : public testing::Test {
     return {took, status ? *status : operations::Status()};
   }
 
+  // As the controller says it to its user; it does before it has an address.
+  std::string Dashboard() const {
+    constexpr std::string_view kSays = "dashboard at ";
+    const std::string said = Read(directory_ + "/controller.log");
+    const size_t found = said.find(kSays);
+    if (found == said.npos) return "";
+    const size_t begin = found + kSays.size();
+    return said.substr(begin, said.find('\n', begin) - begin);
+  }
+
+  void Look();
+  void RunBeside();
+
   ModelPool pool_{ModelSchema::Create({{"weight", {load.parameters}}}).value()};
   std::string directory_;
   std::string run_;
   std::string address_;
   pid_t controller_ = 0;
+  std::vector<std::unique_ptr<Learner>> learners_;
+  std::atomic<bool> over_ = false;
+  std::atomic<uint64_t> updates_ = 0;
 };
 
-TEST_F(StatusLoad, IsAnsweredWhileModelsMove) {
-  std::vector<std::unique_ptr<Learner>> learners;
-  for (uint32_t k = 0; k < load.learners; ++k) {
-    learners.push_back(std::make_unique<Learner>(address_, k, pool_));
-  }
-  std::atomic<bool> over = false;
-  std::atomic<uint64_t> updates = 0;
-  for (uint32_t k = 0; k < load.movers; ++k) learners[k]->Move(over, updates);
-  ASSERT_TRUE(rpc::WaitFor([&] { return updates >= load.movers; }));
-  // What is seen is what was published last, a moment ago.
-  ASSERT_TRUE(rpc::WaitFor([&] {
-    const operations::Status status = Ask().second;
-    return status.connected == load.learners && status.participants.size() == load.learners &&
-           status.phase == "running";
-  }));
-
+void StatusLoad::Look() {
   std::vector<double> typed;
   std::vector<double> asked;
-  const uint64_t before = updates;
+  const uint64_t before = updates_;
   const Clock::time_point begin = Clock::now();
   rpc::OperatorClient client(run_ + "/control.sock");
   for (uint32_t i = 0; i < load.looks; ++i) {
@@ -225,25 +260,42 @@ TEST_F(StatusLoad, IsAnsweredWhileModelsMove) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
   const double passed = Seconds(Clock::now() - begin).count();
-  const double moved = static_cast<double>((updates - before) * load.parameters * sizeof(float));
+  const double moved = static_cast<double>((updates_ - before) * load.parameters * sizeof(float));
   std::printf(
       "%u learners connected, %u of them moving models of %.0f million parameters: %.1f "
       "updates/s, %.0f MB/s\n",
       load.learners, load.movers, static_cast<double>(load.parameters) * 1e-6,
-      static_cast<double>(updates - before) / passed, moved / passed * 1e-6);
+      static_cast<double>(updates_ - before) / passed, moved / passed * 1e-6);
   Say("`metis status --json`, the whole program", typed);
   Say("the call alone", asked);
-  EXPECT_GT(updates, before) << "models have moved meanwhile";
+  EXPECT_GT(updates_, before) << "models have moved meanwhile";
   EXPECT_LT(*std::max_element(typed.begin(), typed.end()), kGenerous.count());
+}
 
-  over = true;
-  learners.clear();
+void StatusLoad::RunBeside() {
+  const std::string dashboard = Dashboard();
+  ASSERT_FALSE(dashboard.empty()) << Read(directory_ + "/controller.log");
+  std::vector<std::string> words = load.beside;
+  words.push_back(run_);
+  words.push_back(dashboard);
+  const uint64_t before = updates_;
+  EXPECT_EQ(Wait(Spawn(words, std::nullopt)), 0) << load.beside.front();
+  EXPECT_GT(updates_, before) << "models have moved meanwhile";
+}
+
+TEST_F(StatusLoad, IsAnsweredWhileModelsMove) {
+  Look();
+  if (!load.beside.empty()) RunBeside();
+
+  over_ = true;
+  learners_.clear();
   const std::string said = directory_ + "/stop.log";
   EXPECT_EQ(Wait(Spawn({load.programs + "/metis-operate", "stop", run_}, said)), 0) << Read(said);
 }
 
 int Main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
+  constexpr char kUsage[] = "usage: status_load_test BIN [--short] [--beside COMMAND...]";
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
     if (argument == "--short") {
@@ -251,15 +303,18 @@ int Main(int argc, char** argv) {
       load.movers = 4;
       load.parameters = 1'000'000;
       load.looks = 10;
+    } else if (argument == "--beside" && i + 1 < argc) {
+      load.beside.assign(argv + i + 1, argv + argc);
+      break;
     } else if (load.programs.empty() && fs::is_directory(argument)) {
       load.programs = fs::absolute(argument).string();
     } else {
-      std::fprintf(stderr, "unknown argument %s; usage: status_load_test BIN [--short]\n", argv[i]);
+      std::fprintf(stderr, "unknown argument %s; %s\n", argv[i], kUsage);
       return 2;
     }
   }
   if (load.programs.empty()) {
-    std::fprintf(stderr, "usage: status_load_test BIN [--short]\n");
+    std::fprintf(stderr, "%s\n", kUsage);
     return 2;
   }
   return RUN_ALL_TESTS();

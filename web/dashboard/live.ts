@@ -70,6 +70,7 @@ export class Live {
         if (past.ok) this.listener.history(await past.json());
         this.history = Date.now();
       }
+      this.answered = Date.now(); // it was this page that took its time
     } catch {
       this.tag = ""; // the next controller may be another one
     }
