@@ -198,7 +198,7 @@ std::string ForgedCountsOfAnEvaluator(Federation& to) {
   counts.mutable_update()->set_incarnation(5);
   counts.mutable_update()->set_sequence(2);
   counts.mutable_counts()->set_classes(2);
-  for (const uint64_t count : {1002, 0, 0, 7}) counts.mutable_counts()->add_counts(count);
+  for (const uint64_t count : {1002u, 0u, 0u, 7u}) counts.mutable_counts()->add_counts(count);
   to.east.talk.Write(message);
   return "";
 }
