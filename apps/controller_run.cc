@@ -176,6 +176,8 @@ Result<void> ControllerRun::OpenHost() {
   options.initial = setup_.initial.model;
   if (storage.durability == store::Durability::kFull) {
     options.snapshot_every = storage.snapshot_every;
+    options.snapshot_bytes = store::LogBudget(options.settings.membership.learners,
+                                              setup_.initial.model->bytes().size());
     options.before_snapshot = [this] { return writer_->Sync(); };
   } else {
     options.snapshot_every = std::numeric_limits<uint64_t>::max();  // nobody would keep them

@@ -20,6 +20,7 @@
 #include "metis/rpc/controller_server.h"
 #include "metis/rpc/participant_client.h"
 #include "metis/store/blob_store.h"
+#include "metis/store/settings.h"
 #include "metis/store/spilling_model_store.h"
 #include "metis/store/sqlite_event_log.h"
 
@@ -120,6 +121,7 @@ int RunController(const ExchangeOptions& options) {
   host_options.settings = MakeSettings(options);
   host_options.initial = pool.Zero();
   if (options.durable) {
+    host_options.snapshot_bytes = store::LogBudget(options.learners, pool.schema()->bytes());
     const uint64_t budget = options.spill ? 0 : std::numeric_limits<uint64_t>::max();
     host_options.store = std::make_unique<store::SpillingModelStore>(*blobs, budget);
   }

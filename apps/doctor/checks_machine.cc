@@ -16,13 +16,15 @@ constexpr uint64_t kMiB = 1u << 20;
 constexpr uint64_t kFewUpdates = 10'000;  // where nothing bounds their number
 
 // Between two snapshots the models of all updates stay.
-uint64_t ModelsBetweenSnapshots(const config::Config& config) {
+uint64_t BytesBetweenSnapshots(const config::Config& config, uint64_t model_bytes) {
   const federation::Settings& settings = config.federation;
   uint64_t events = 1 + settings.trigger.local_epochs;  // of one update
   if (settings.policy.weighting == federation::WeightingKind::kValidation) {
     events += settings.membership.learners - 1;
   }
-  return config.storage.snapshot_every / events + 1;
+  const uint64_t updates = config.storage.snapshot_every / events + 1;
+  const uint64_t most = store::LogBudget(settings.membership.learners, model_bytes) + model_bytes;
+  return std::min(updates * model_bytes, most);
 }
 
 uint64_t MostUpdates(const config::Config& config) {
@@ -43,7 +45,7 @@ Needs ForecastNeeds(const config::Config& config, uint64_t model_bytes, bool rep
   const bool rounds = config.federation.policy.protocol == federation::ProtocolKind::kSynchronous;
   Needs needs;
   if (config.storage.durability == store::Durability::kFull) {
-    needs.disk += (learners + ModelsBetweenSnapshots(config)) * model_bytes;
+    needs.disk += learners * model_bytes + BytesBetweenSnapshots(config, model_bytes);
   }
   const uint64_t updates = MostUpdates(config);
   needs.disk += kModelFiles * model_bytes + updates * kEventBytes;

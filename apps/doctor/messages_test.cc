@@ -388,6 +388,8 @@ TEST(ForecastNeeds, CountsWhatAControllerKeeps) {
   EXPECT_EQ(light.disk, (3 + 11 + 6) * model + 100 * 2048);
   EXPECT_EQ(light.memory, (3 + 3 + 4) * model);
   EXPECT_EQ(ForecastNeeds(config, model, true).disk, light.disk + 100 * model);
+  config.storage.snapshot_every = 1'000'000;  // large models make snapshots of their own
+  EXPECT_EQ(ForecastNeeds(config, model, false).disk, (3 + 101 + 6) * model + 100 * 2048);
 
   config.storage.memory_mb = 1;
   EXPECT_EQ(ForecastNeeds(config, model, false).memory, (3 + 4) * model + (1 << 20));

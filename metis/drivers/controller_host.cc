@@ -310,6 +310,7 @@ Result<std::unique_ptr<ControllerHost>> ControllerHost::Open(ControllerHostOptio
   Result<std::unique_ptr<DurableController>> durable =
       DurableController::Open(options.settings, std::move(options.initial), pool, log,
                               {.snapshot_every = options.snapshot_every,
+                               .snapshot_bytes = options.snapshot_bytes,
                                .store = std::move(options.store),
                                .recorder = recorder,
                                .before_event = std::move(options.before_event),

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -30,8 +31,9 @@ struct HostView {
 struct ControllerHostOptions {
   federation::Settings settings;
   ModelPtr initial;
-  uint64_t snapshot_every = 1000;
   // As in DurableOptions.
+  uint64_t snapshot_every = 1000;
+  uint64_t snapshot_bytes = std::numeric_limits<uint64_t>::max();
   std::unique_ptr<federation::ModelStore> store = nullptr;
   std::function<Result<void>()> before_event = nullptr;
   std::function<Result<void>()> before_snapshot = nullptr;

@@ -26,7 +26,7 @@ Result<void> DurableController::Recover() {
                      [this, &actions](const LoggedEvent& logged) -> Result<void> {
                        actions.clear();
                        controller_.Handle(logged.time, logged.event, actions);
-                       ++since_snapshot_;
+                       Count(logged.event);
                        if (options_.recorder == nullptr) return {};
                        options_.recorder->Event(logged.time, logged.event);
                        for (const federation::Action& action : actions) {
@@ -48,17 +48,25 @@ Result<void> DurableController::Handle(Instant now, const federation::Event& eve
     if (Result<void> ready = options_.before_event(); !ready) return ready;
   }
   // Before the event, not after it: a snapshot that fails must not hide what the event caused.
-  if (since_snapshot_ >= options_.snapshot_every) {
+  if (since_snapshot_ >= options_.snapshot_every ||
+      bytes_since_snapshot_ >= options_.snapshot_bytes) {
     if (options_.before_snapshot) {
       if (Result<void> ready = options_.before_snapshot(); !ready) return ready;
     }
     if (Result<void> saved = log_.SaveSnapshot(controller_.Snapshot()); !saved) return saved;
     since_snapshot_ = 0;
+    bytes_since_snapshot_ = 0;
   }
   if (Result<void> appended = log_.Append(now, event); !appended) return appended;
   controller_.Handle(now, event, out);
-  ++since_snapshot_;
+  Count(event);
   return {};
+}
+
+void DurableController::Count(const federation::Event& event) {
+  ++since_snapshot_;
+  const auto* update = std::get_if<federation::UpdateReceived>(&event);
+  if (update != nullptr && update->model) bytes_since_snapshot_ += update->model->bytes().size();
 }
 
 }  // namespace metis::drivers

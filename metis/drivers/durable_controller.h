@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -20,6 +21,8 @@ struct DurableOptions {
   // After so many events a snapshot is saved with the next one: more of them shorten a restart and
   // cost a write of the state each.
   uint64_t snapshot_every = 1000;
+  // Likewise after events with so many bytes of models: the log holds them until then.
+  uint64_t snapshot_bytes = std::numeric_limits<uint64_t>::max();
   // Where the learners' latest models are kept; null: in memory.
   std::unique_ptr<federation::ModelStore> store = nullptr;
   // Hears the events that are folded again after the latest snapshot, and what they cause. Null:
@@ -48,11 +51,13 @@ class DurableController {
   DurableController(const federation::Settings& settings, ModelPtr initial, ModelPool& pool,
                     EventLog& log, DurableOptions options);
   Result<void> Recover();
+  void Count(const federation::Event& event);
 
   DurableOptions options_;
   federation::Controller controller_;
   EventLog& log_;
-  uint64_t since_snapshot_ = 0;
+  uint64_t since_snapshot_ = 0;          // events
+  uint64_t bytes_since_snapshot_ = 0;    // of their models
   std::optional<LoggedEvent> unlogged_;  // only ever set by the planted bug action-before-durable
 };
 

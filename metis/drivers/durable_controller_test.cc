@@ -68,6 +68,28 @@ TEST_P(RestartEvery, SnapshotPlusFoldIsTheStateAfterEveryEvent) {
 
 INSTANTIATE_TEST_SUITE_P(Events, RestartEvery, testing::Values(1, 3, 7, 1000));
 
+TEST_F(DurableControllerTest, TwoModelsMakeASnapshotIfTheirBytesAreTheBound) {
+  Play(harness_);
+  const uint64_t two = 2 * harness_.initial()->bytes().size();
+  int expected = 0;
+  int models = 0;
+  std::vector<Action> actions;
+  for (const auto& [time, event] : harness_.history()) {
+    auto fresh = DurableController::Open(harness_.settings(), harness_.initial(),
+                                         harness_.models().pool(), log_, {.snapshot_bytes = two})
+                     .value();
+    ASSERT_TRUE(fresh->Handle(time, event, actions).ok());
+    if (models == 2) {
+      ++expected;
+      models = 0;
+    }
+    EXPECT_EQ(log_.snapshots, expected);
+    models += std::holds_alternative<federation::UpdateReceived>(event) ? 1 : 0;
+  }
+  EXPECT_GT(expected, 0);
+  EXPECT_EQ(Open(1000)->controller().StateHash(), harness_.controller().StateHash());
+}
+
 TEST_F(DurableControllerTest, ARestartedOneGoesOnAsIfNothingHadHappened) {
   Play(harness_);
   std::vector<Action> actions;

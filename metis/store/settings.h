@@ -1,6 +1,7 @@
 // What of a federation is kept on disk, and how safely.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 namespace metis::store {
@@ -18,5 +19,12 @@ struct StorageSettings {
 
   friend bool operator==(const StorageSettings&, const StorageSettings&) = default;
 };
+
+// Bytes of models between two snapshots, beyond which one is saved whatever the number of events:
+// models of updates stay on the disk until then.
+inline uint64_t LogBudget(uint32_t learners, uint64_t model_bytes) {
+  constexpr uint64_t kSmall = 1'000'000'000;
+  return std::max(kSmall, 2 * learners * model_bytes);
+}
 
 }  // namespace metis::store
