@@ -32,6 +32,17 @@ void BinaryWriter::Write(const ModelPtr& model) {
   Write(place->second);
 }
 
+void BinaryWriter::Write(const StoredModel& stored) {
+  if (stored.model || stored.file.empty()) return Write(stored.model);
+  Write(true);
+  Write(stored.fingerprint);
+  if (mode_ == Mode::kHash) return;
+  const uint64_t place = out_.models.size();
+  out_.models.push_back(nullptr);
+  out_.files[place] = stored.file;
+  Write(place);
+}
+
 void BinaryReader::Fail(std::string_view why) {
   if (error_.empty()) error_ = why;
 }

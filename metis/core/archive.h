@@ -37,10 +37,18 @@ concept IsStrongId = requires(T t) {
   { t.value() } -> std::same_as<typename T::rep>;
 };
 
+// A model in memory, or one that is only in a file: archived without being read.
+struct StoredModel {
+  ModelPtr model;
+  uint64_t fingerprint = 0;  // without a model
+  std::string file;
+};
+
 // Models stand beside the bytes, each once, and are referred to by their place in the table.
 struct Archived {
   std::string bytes;
   std::vector<ModelPtr> models;
+  std::map<size_t, std::string> files = {};  // of those places whose model is null
 };
 
 class BinaryWriter {
@@ -66,6 +74,7 @@ class BinaryWriter {
   void Write(Duration value) { Write(value.nanoseconds()); }
   void Write(const ConfusionCounts& value);
   void Write(const ModelPtr& model);
+  void Write(const StoredModel& stored);
   template <std::integral T>
   void Write(T value) {
     Raw(&value, sizeof value);

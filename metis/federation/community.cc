@@ -242,9 +242,9 @@ Result<void> Community::RaiseScale(double largest) {
 void Community::Save(BinaryWriter& archive) const {
   archive("scale_exponent", int64_t{scale_exponent_});
   archive("current", current_);
-  std::map<LearnerId, std::pair<int64_t, ModelPtr>> terms;
+  std::map<LearnerId, std::pair<int64_t, StoredModel>> terms;
   for (const auto& [learner, share] : shares_) {
-    Result<ModelPtr> model = store_.Get(learner);
+    Result<StoredModel> model = store_.Refer(learner);
     METIS_CHECK_MSG(model.ok(), "a model of the community is no longer in its store");
     terms[learner] = {share, *std::move(model)};
   }

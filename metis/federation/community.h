@@ -57,7 +57,7 @@ class Community {
   // it. One O(M N) pass. An error changes nothing.
   Result<void> ReplaceAll(std::vector<Contribution> contributions);
 
-  // The learner's model will be replaced soon.
+  // The learner's model will hardly be read again before it is replaced.
   void SetAside(LearnerId learner) { store_.SetAside(learner); }
 
   // The definition, from scratch: O(M N).

@@ -33,6 +33,12 @@ Result<void> ModelStore::PutAll(const std::map<LearnerId, ModelPtr>& models) {
   return {};
 }
 
+Result<StoredModel> ModelStore::Refer(LearnerId learner) const {
+  Result<ModelPtr> model = Get(learner);
+  if (!model) return model.error();
+  return StoredModel{*std::move(model), 0, ""};
+}
+
 Result<void> MemoryModelStore::PutAll(const std::map<LearnerId, ModelPtr>& models) {
   for (const auto& [learner, model] : models) models_[learner] = model;
   return {};

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "metis/core/archive.h"
 #include "metis/core/ids.h"
 #include "metis/core/model.h"
 #include "metis/core/result.h"
@@ -20,9 +21,11 @@ class ModelStore {
   // them back; one whose Put() cannot fail says so by its own PutAll(), and reads none.
   virtual Result<void> PutAll(const std::map<LearnerId, ModelPtr>& models);
   virtual Result<ModelPtr> Get(LearnerId learner) const = 0;
+  // For an archive: a model that is only on disk is not read. An error if there is none.
+  virtual Result<StoredModel> Refer(LearnerId learner) const;
   virtual void Erase(LearnerId learner) = 0;
-  // The learner's next model has arrived and will replace this one, which is hardly read any more:
-  // a store that has it on disk may let go of its memory.
+  // The learner's model will hardly be read again before it is replaced: a store that has it on
+  // disk may let go of its memory.
   virtual void SetAside(LearnerId) {}
 };
 

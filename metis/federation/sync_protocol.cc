@@ -65,10 +65,7 @@ class SyncProtocol final : public Protocol {
     return Invalid(Text("the update of learner ", id.learner, " was trained on version ", base,
                         ", but round ", round_, " began with version ", base_));
   }
-  void Received(LearnerId learner) override {
-    participants_[learner] = State::kReceived;
-    community_.SetAside(learner);
-  }
+  void Received(LearnerId learner) override { participants_[learner] = State::kReceived; }
   void Refused(LearnerId learner) override {
     auto found = participants_.find(learner);
     if (found != participants_.end()) found->second = State::kRefused;
@@ -90,6 +87,7 @@ class SyncProtocol final : public Protocol {
     Commit commit;
     for (auto& [learner, update] : reported_) {
       if (replaced) {
+        community_.SetAside(learner);  // the next round replaces all: only a withdrawal reads it
         commit.updates.push_back(std::move(update));
       } else {
         failed.push_back({update.id, replaced.error()});

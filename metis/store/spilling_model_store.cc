@@ -13,7 +13,7 @@ Result<void> SpillingModelStore::Put(LearnerId learner, ModelPtr model) {
   Erase(learner);
   bytes_in_memory_ += model->bytes().size();
   by_age_[next_put_] = learner;
-  entries_[learner] = {std::move(model), "", next_put_++};
+  entries_[learner] = {.model = std::move(model), .blob = "", .put = next_put_++};
   Spill();
   return {};
 }
@@ -40,6 +40,7 @@ void SpillingModelStore::Spill() {
 
 void SpillingModelStore::LetGo(Entry& entry, std::string blob) {
   entry.blob = std::move(blob);
+  entry.fingerprint = entry.model->Fingerprint();
   bytes_in_memory_ -= entry.model->bytes().size();
   entry.model = nullptr;
 }
@@ -58,6 +59,13 @@ Result<ModelPtr> SpillingModelStore::Get(LearnerId learner) const {
   if (found == entries_.end()) return NotFound(Text("learner ", learner, " has no model"));
   if (found->second.model) return found->second.model;
   return blobs_.Read(found->second.blob);
+}
+
+Result<StoredModel> SpillingModelStore::Refer(LearnerId learner) const {
+  const auto found = entries_.find(learner);
+  if (found == entries_.end()) return NotFound(Text("learner ", learner, " has no model"));
+  const Entry& entry = found->second;
+  return StoredModel{entry.model, entry.fingerprint, entry.blob};
 }
 
 void SpillingModelStore::Erase(LearnerId learner) {

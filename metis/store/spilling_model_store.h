@@ -1,5 +1,5 @@
-// Learners' latest models, in memory up to a budget: beyond it the ones put longest ago, and those
-// that will be replaced soon, are kept on disk only and read when they are needed. With a durable
+// Learners' latest models, in memory up to a budget: beyond it the ones put longest ago, and always
+// those that were set aside, are kept on disk only and read when they are needed. With a durable
 // log their files are there already, and every snapshot refers to them; without one nothing removes
 // the files. A model that the disk refuses stays in memory, so that results never depend on the
 // disk. Owned by one Community; not thread-safe.
@@ -22,6 +22,7 @@ class SpillingModelStore final : public federation::ModelStore {
   Result<void> Put(LearnerId learner, ModelPtr model) override;  // never fails
   Result<void> PutAll(const std::map<LearnerId, ModelPtr>& models) override;
   Result<ModelPtr> Get(LearnerId learner) const override;
+  Result<StoredModel> Refer(LearnerId learner) const override;
   void Erase(LearnerId learner) override;
   void SetAside(LearnerId learner) override;  // only what is on the disk already
 
@@ -29,9 +30,10 @@ class SpillingModelStore final : public federation::ModelStore {
 
  private:
   struct Entry {
-    ModelPtr model;    // null: on disk only
-    std::string blob;  // its file; empty: in memory only
-    uint64_t put = 0;  // when, by a counter
+    ModelPtr model;            // null: on disk only
+    std::string blob;          // its file; empty: in memory only
+    uint64_t fingerprint = 0;  // of what is on disk only
+    uint64_t put = 0;          // when, by a counter
   };
   void Spill();
   void LetGo(Entry& entry, std::string blob);

@@ -68,6 +68,29 @@ TEST_F(SpillingModelStoreTest, WhatIsSetAsideLeavesMemoryIfItIsOnTheDisk) {
   EXPECT_EQ(store.bytes_in_memory(), 2 * one_);
 }
 
+TEST_F(SpillingModelStoreTest, ASnapshotRefersToFilesWithoutReadingThem) {
+  SpillingModelStore store(*blobs_, one_);
+  MemoryModelStore memory;
+  Community spilled(models_.From(0), Gate{}, models_.pool(), store);
+  Community in_memory(models_.From(0), Gate{}, models_.pool(), memory);
+  for (uint32_t k : {0u, 1u, 2u}) {
+    const ModelPtr model = models_.From(static_cast<float>(k));
+    ASSERT_TRUE(spilled.Replace(LearnerId(k), 0.5, model));
+    ASSERT_TRUE(in_memory.Replace(LearnerId(k), 0.5, model));
+  }
+  for (const auto& [path, bytes] : AllFiles(home_.path())) std::filesystem::remove(path);
+  BinaryWriter by_reference;
+  spilled.Save(by_reference);
+  BinaryWriter whole;
+  in_memory.Save(whole);
+  EXPECT_EQ(by_reference.archived().bytes, whole.archived().bytes);
+  ASSERT_EQ(by_reference.archived().files.size(), 2u);
+  for (const auto& [place, file] : by_reference.archived().files) {
+    EXPECT_EQ(by_reference.archived().models[place], nullptr);
+    EXPECT_EQ(file, blobs_->Keep(whole.archived().models[place]).value());
+  }
+}
+
 TEST_F(SpillingModelStoreTest, WhatTheDiskRefusesStaysInMemory) {
   SpillingModelStore store(*blobs_, 0);
   {

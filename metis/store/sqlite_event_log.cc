@@ -45,10 +45,12 @@ struct Row {
 
 constexpr size_t kNameDigits = 64;
 
-Result<std::string> KeepAll(BlobStore& blobs, const std::vector<ModelPtr>& models) {
+Result<std::string> KeepAll(BlobStore& blobs, const Archived& archived) {
   std::string names;
-  for (const ModelPtr& model : models) {
-    Result<std::string> name = blobs.Keep(model);
+  for (size_t i = 0; i < archived.models.size(); ++i) {
+    const auto file = archived.files.find(i);
+    Result<std::string> name =
+        file != archived.files.end() ? file->second : blobs.Keep(archived.models[i]);
     if (!name) return name.error();
     METIS_CHECK(name->size() == kNameDigits);
     names += *name;
@@ -239,7 +241,7 @@ Result<void> SqliteEventLog::Append(Instant time, const federation::Event& event
   BinaryWriter writer;
   writer("event", event);
   Archived archived = std::move(writer).Take();
-  Result<std::string> names = KeepAll(state_->blobs, archived.models);
+  Result<std::string> names = KeepAll(state_->blobs, archived);
   if (!names) return names.error();
   const Row row{state_->last + 1, time.nanoseconds(), std::move(archived.bytes), *std::move(names)};
   Result<void> appended = state_->Insert("INSERT INTO events VALUES (?, ?, ?, ?, ?)", row);
@@ -260,7 +262,7 @@ Result<void> SqliteEventLog::State::ReplaceSnapshot(const Row& row) const {
 }
 
 Result<void> SqliteEventLog::SaveSnapshot(Archived snapshot) {
-  Result<std::string> names = KeepAll(state_->blobs, snapshot.models);
+  Result<std::string> names = KeepAll(state_->blobs, snapshot);
   if (!names) return names.error();
   const Row row{state_->last, 0, std::move(snapshot.bytes), *std::move(names)};
   if (Result<void> replaced = state_->ReplaceSnapshot(row); !replaced) return replaced;
