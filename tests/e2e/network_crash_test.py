@@ -21,6 +21,8 @@ CUTS = 20 if FULL else 2
 class KilledTest(CrashTest):
     """A process ends with `kill -9` at any moment and is started again."""
 
+    # After many breaks a learner dials only every 40 s: it is waited for at the end all the same.
+    settings = {**CrashTest.settings, "membership.silence": "120s"}
     # Some commits a second.
     SLOWLY = ("--slowdown", "400")
     MORE_SLOWLY = ("--slowdown", "2000")  # a learner takes longer to start than a controller
