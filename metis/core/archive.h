@@ -37,7 +37,8 @@ concept IsStrongId = requires(T t) {
   { t.value() } -> std::same_as<typename T::rep>;
 };
 
-// A model in memory, or one that is only in a file: archived without being read.
+// A model in memory, or one that is only in a file: archived without being read, for whoever keeps
+// the archive beside that file.
 struct StoredModel {
   ModelPtr model;
   uint64_t fingerprint = 0;  // without a model

@@ -108,7 +108,7 @@ class LearnerSession {
   uint64_t cycles_begun_ = 0;
   uint64_t epoch_ = 0;
   Sequence sequence_;             // of the latest update
-  std::optional<Version> base_;   // the version it trains from; none that the controller knows
+  std::optional<Version> base_;   // the version it trains from; empty: none
   uint64_t steps_at_base_ = 0;    // S_c that came with it
   uint64_t committed_steps_ = 0;  // S_c as last heard
   uint64_t own_steps_ = 0;
