@@ -37,6 +37,9 @@ federation::Settings MakeSettings(const ExchangeOptions& options) {
   settings.membership.learners = options.learners;
   settings.trigger.local_epochs = 1;
   settings.stop.rounds = options.rounds;
+  store::StorageSettings storage;
+  storage.durability = options.durable ? store::Durability::kFull : store::Durability::kNone;
+  settings.sync.keep_models = store::KeepsModels(storage);
   return settings;
 }
 

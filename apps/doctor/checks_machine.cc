@@ -44,7 +44,8 @@ Needs ForecastNeeds(const config::Config& config, uint64_t model_bytes, bool rep
   const uint64_t learners = config.federation.membership.learners;
   const bool rounds = config.federation.policy.protocol == federation::ProtocolKind::kSynchronous;
   Needs needs;
-  if (config.storage.durability == store::Durability::kFull) {
+  const bool durable = config.storage.durability == store::Durability::kFull;
+  if (durable) {
     needs.disk += learners * model_bytes + BytesBetweenSnapshots(config, model_bytes);
   }
   const uint64_t updates = MostUpdates(config);
@@ -52,6 +53,8 @@ Needs ForecastNeeds(const config::Config& config, uint64_t model_bytes, bool rep
   if (replayable) needs.disk += updates * model_bytes;
 
   uint64_t latest = learners * model_bytes;
+  // A finished round's are on the disk only, or nowhere.
+  if (rounds && (durable || !config.federation.sync.keep_models)) latest = 0;
   if (config.storage.memory_mb > 0) latest = std::min(latest, config.storage.memory_mb * kMiB);
   const uint64_t arriving =
       std::min(config.network.receive_budget_mb * kMiB, learners * model_bytes);

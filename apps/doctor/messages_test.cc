@@ -401,8 +401,18 @@ TEST(ForecastNeeds, OfRoundsHoldsTheRoundUnderWayToo) {
   config::Config config =
       *config::ParseConfig("[federation]\npolicy = \"sync-fedavg\"\n[stop]\nrounds = 7\n", "test");
   const Needs needs = ForecastNeeds(config, kMB, false);
-  EXPECT_EQ(needs.memory, (10 + 10 + 10 + 4) * kMB);
+  EXPECT_EQ(needs.memory, (10 + 10 + 4) * kMB);
   EXPECT_EQ(ForecastNeeds(config, kMB, true).disk - needs.disk, 70 * kMB);
+
+  // Without a disk the finished round's models are dropped; with a bound they are kept up to it.
+  config = *config::ParseConfig(
+      "[federation]\npolicy = \"sync-fedavg\"\n[storage]\ndurability = \"none\"\n", "test");
+  EXPECT_EQ(ForecastNeeds(config, kMB, false).memory, (10 + 10 + 4) * kMB);
+  config = *config::ParseConfig(
+      "[federation]\npolicy = \"sync-fedavg\"\n"
+      "[storage]\ndurability = \"none\"\nmemory_mb = 2\n",
+      "test");
+  EXPECT_EQ(ForecastNeeds(config, kMB, false).memory, (10 + 10 + 4) * kMB + 2 * (1 << 20));
 }
 
 }  // namespace

@@ -78,6 +78,16 @@ batch_time = "1.5s"
   EXPECT_EQ(config.simulation.groups[0].evaluation_batch_time, Duration::Milliseconds(495));
 }
 
+TEST(ParseConfig, RoundsKeepTheirModelsWhereThatCostsNoMemory) {
+  const auto keep = [](std::string_view storage) {
+    return Parsed(Text("[storage]\n", storage)).federation.sync.keep_models;
+  };
+  EXPECT_TRUE(keep(""));
+  EXPECT_TRUE(keep("memory_mb = 100"));
+  EXPECT_FALSE(keep("durability = \"none\""));
+  EXPECT_TRUE(keep("durability = \"none\"\nmemory_mb = 100"));
+}
+
 TEST(ParseConfig, NamesAnUnknownKeyAndTheNearestOne) {
   EXPECT_EQ(Complaint("[federation]\npolcy = \"async-dvw\"\n"),
             "federation.toml:2: unknown key \"polcy\" in [federation]: did you mean \"policy\"? "

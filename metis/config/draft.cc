@@ -97,6 +97,7 @@ Config Resolve(const Draft& draft) {
   bool mixing = config.federation.policy.protocol == federation::ProtocolKind::kFedAsync;
   config.training.proximal =
       draft.proximal.value_or(mixing ? kFedAsyncProximal : config.training.proximal);
+  config.federation.sync.keep_models = store::KeepsModels(config.storage);
   ResolveStop(config.federation.stop);
   ResolveTest(config.federation.stop, config.federation.test);
   ResolveGroups(draft.groups.empty() ? DefaultGroups() : draft.groups, config);

@@ -282,7 +282,7 @@ Keys NetworkKeys() {
 
 Keys StorageKeys() {
   return {
-      Word<Draft>("durability", FIELD(config.storage.durability), kDurabilities, "full: every event is on the disk before anything follows from it, and a controller that is started again goes on. none: nothing survives its process."),
+      Word<Draft>("durability", FIELD(config.storage.durability), kDurabilities, "full: every event is on the disk before anything follows from it, and a controller that is started again goes on. none: nothing survives its process, and in synchronous rounds nobody can be withdrawn (unless memory_mb is set)."),
       Whole<Draft>("snapshot_every", FIELD(config.storage.snapshot_every), {1, kUint32}, "Events between two snapshots: fewer make a restart shorter, and cost a write of the state each. One is also saved after updates of 1 GB, or of two models a learner if that is more: the disk holds their models until then."),
       Whole<Draft>("memory_mb", FIELD(config.storage.memory_mb), {0, 1'000'000'000}, "Learners' latest models beyond this are kept on the disk only, whatever the durability; 0: no bound."),
   };

@@ -43,11 +43,7 @@ Error Unknown(const Controller& controller, const std::string& name) {
 }
 
 Result<CommandPlan> PlanWithdrawal(const Controller& controller, const std::string& name) {
-  if (controller.settings().policy.protocol == federation::ProtocolKind::kFedAsync) {
-    return Invalid(
-        "this federation's protocol is FedAsync, which mixes every update into one model and keeps "
-        "none apart: none can be taken out again");
-  }
+  if (Result<void> able = controller.protocol().Withdrawable(); !able) return able.error();
   for (const auto& [learner, member] : controller.membership().all()) {
     if (member.declared.name != name || !member.trains()) continue;
     if (controller.protocol().contribution(learner)) {

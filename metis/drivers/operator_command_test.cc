@@ -74,6 +74,17 @@ TEST(OperatorCommand, AWithdrawalIsOfALearnerWithAModel) {
   EXPECT_EQ(outcome.message, "learner-1's model is out of the community: version 2");
 }
 
+TEST(OperatorCommand, RoundsThatKeepNoModelsSayWhyNobodyIsWithdrawn) {
+  federation::Settings settings = SettingsFor("sync-fedavg", 1);
+  settings.sync.keep_models = false;
+  Harness harness(settings);
+  harness.JoinAll();
+  harness.Update(0, 1, 1.5f);
+  const Result<CommandPlan> plan = PlanCommand(harness.controller(), Kind::kWithdraw, "learner-0");
+  ASSERT_FALSE(plan);
+  EXPECT_THAT(plan.error().message, HasSubstr("storage.durability"));
+}
+
 TEST(OperatorCommand, AModelThatCannotBeReadStaysAndThatIsSaid) {
   federation::FlakyStore store;
   Harness harness(SettingsFor("async-fedavg", 2), &store);

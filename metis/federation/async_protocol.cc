@@ -35,6 +35,7 @@ class AsyncProtocol final : public ImmediateProtocol {
     return std::nullopt;
   }
 
+  Result<void> Withdrawable() const override { return {}; }
   Result<void> Withdraw(LearnerId learner) override { return community_.Withdraw(learner); }
   void Save(BinaryWriter& archive) const override { community_.Save(archive); }
   Result<void> Restore(BinaryReader& archive) override { return community_.Restore(archive); }

@@ -78,6 +78,7 @@ double Community::total_contribution() const {
 }
 
 Result<std::vector<ModelPtr>> Community::StoredModels() const {
+  if (!models_kept_) return Invalid("the learners' models are no longer kept");
   std::vector<ModelPtr> models;
   models.reserve(shares_.size());
   for (const auto& [learner, share] : shares_) {
@@ -192,6 +193,7 @@ Result<void> Community::ReplaceAll(std::vector<Contribution> contributions) {
     if (!shares.contains(learner)) store_.Erase(learner);
   }
   shares_ = std::move(shares);
+  models_kept_ = true;
   total_ = total;
   sums_valid_ = false;
   if (total_ == 0) return {};
@@ -205,6 +207,12 @@ Result<void> Community::ReplaceAll(std::vector<Contribution> contributions) {
   return {};
 }
 
+void Community::ForgetModels() {
+  for (const auto& [learner, share] : shares_) store_.Erase(learner);
+  models_kept_ = false;
+  sums_valid_ = false;
+}
+
 ModelPtr Community::Average(const std::vector<WeightedModel>& terms) const {
   METIS_CHECK(total_ > 0);
   ModelDraft draft = pool_.Draft();
@@ -213,7 +221,7 @@ ModelPtr Community::Average(const std::vector<WeightedModel>& terms) const {
 }
 
 Result<ModelPtr> Community::Recompute() const {
-  if (total_ == 0) return current_;
+  if (total_ == 0 || !models_kept_) return current_;
   Result<std::vector<ModelPtr>> models = StoredModels();
   if (!models) return models.error();
   return Average(Terms(*models));
@@ -224,8 +232,12 @@ Result<void> Community::RaiseScale(double largest) {
   int exponent = scale_exponent_;
   while (std::ldexp(1.0, exponent) < largest) ++exponent;
   if (exponent == scale_exponent_) return {};
-  Result<std::vector<ModelPtr>> models = StoredModels();
-  if (!models) return models.error();
+  std::vector<ModelPtr> models;
+  if (models_kept_) {
+    Result<std::vector<ModelPtr>> stored = StoredModels();
+    if (!stored) return stored.error();
+    models = *std::move(stored);
+  }
   // Shares move to the coarser grid; ties to even, as in Quantise().
   total_ = 0;
   for (auto& [learner, share] : shares_) {
@@ -235,7 +247,7 @@ Result<void> Community::RaiseScale(double largest) {
   }
   scale_exponent_ = exponent;
   sums_valid_ = false;
-  if (total_ > 0) current_ = Average(Terms(*models));
+  if (models_kept_ && total_ > 0) current_ = Average(Terms(models));
   return {};
 }
 
@@ -244,7 +256,7 @@ void Community::Save(BinaryWriter& archive) const {
   archive("current", current_);
   std::map<LearnerId, std::pair<int64_t, StoredModel>> terms;
   for (const auto& [learner, share] : shares_) {
-    Result<StoredModel> model = store_.Refer(learner);
+    Result<StoredModel> model = models_kept_ ? store_.Refer(learner) : StoredModel();
     METIS_CHECK_MSG(model.ok(), "a model of the community is no longer in its store");
     terms[learner] = {share, *std::move(model)};
   }
@@ -262,13 +274,16 @@ Result<void> Community::Restore(BinaryReader& archive) {
   if (exponent < 0 || exponent > 64) return Invalid(Text("the snapshot has scale 2^", exponent));
   scale_exponent_ = static_cast<int>(exponent);
   current_ = std::move(current);
+  models_kept_ = terms.empty() || terms.begin()->second.second != nullptr;
   for (auto& [learner, term] : terms) {
     auto& [share, model] = term;
-    if (share < 0 || share > (int64_t{1} << kContributionBits) || !model) {
+    const bool in_range = share >= 0 && share <= (int64_t{1} << kContributionBits);
+    if (!in_range || (model != nullptr) != models_kept_) {
       return Invalid(Text("the snapshot's contribution of learner ", learner, " is damaged"));
     }
     shares_[learner] = share;
     total_ += share;
+    if (!models_kept_) continue;
     if (Result<void> put = store_.Put(learner, std::move(model)); !put) return put.error();
   }
   sums_valid_ = false;

@@ -60,6 +60,10 @@ class Community {
   // The learner's model will hardly be read again before it is replaced.
   void SetAside(LearnerId learner) { store_.SetAside(learner); }
 
+  // Lets go of the learners' models and keeps what was made of them: until the next ReplaceAll()
+  // nobody can be replaced or withdrawn, and Recompute() gives Current().
+  void ForgetModels();
+
   // The definition, from scratch: O(M N).
   Result<ModelPtr> Recompute() const;
 
@@ -100,6 +104,7 @@ class Community {
 
   ModelPtr current_;
   std::map<LearnerId, int64_t> shares_;  // p_k on the grid, in id order
+  bool models_kept_ = true;              // the store has the model of everybody in shares_
   int64_t total_ = 0;                    // P on the grid
   int scale_exponent_ = 0;
   // W; empty until the first Replace, and after ReplaceAll until the next.

@@ -225,6 +225,69 @@ TEST_F(CommunityTest, GoesOnWithTheSameBitsAfterSaveAndRestore) {
   EXPECT_EQ(StateBytes(restored), StateBytes(community_));
 }
 
+class ForgottenModelsTest : public CommunityTest {
+ protected:
+  ForgottenModelsTest() {
+    EXPECT_TRUE(community_.RaiseScale(20).ok());
+    EXPECT_TRUE(
+        community_.ReplaceAll({{kAnna, 17, models_.From(1)}, {kBert, 3, models_.From(2)}}).ok());
+    mix_ = community_.Current();
+    community_.ForgetModels();
+  }
+
+  ModelPtr mix_;
+};
+
+TEST_F(ForgottenModelsTest, LeaveTheirMixAndItsWeights) {
+  EXPECT_FALSE(store_.Get(kAnna).ok());
+  EXPECT_EQ(community_.Current(), mix_);
+  EXPECT_EQ(*community_.Recompute(), mix_);
+  EXPECT_EQ(community_.contribution(kAnna), 17);
+  EXPECT_EQ(community_.total_contribution(), 20);
+  ASSERT_TRUE(community_.RaiseScale(70).ok());
+  EXPECT_EQ(community_.Current(), mix_);
+  EXPECT_EQ(community_.contribution(kAnna), 17);
+}
+
+TEST_F(ForgottenModelsTest, AreNeitherReplacedNorWithdrawn) {
+  const std::string before = StateBytes(community_);
+  ExpectNoTrace(community_.Withdraw(kAnna), before, "no longer kept");
+  ExpectNoTrace(community_.Replace(kAnna, 1, models_.From(3)), before, "no longer kept");
+}
+
+TEST_F(ForgottenModelsTest, AreNotMissedInTheNextRound) {
+  ASSERT_TRUE(
+      community_.ReplaceAll({{kCleo, 1, models_.From(3)}, {kBert, 2, models_.From(4)}}).ok());
+  ExpectExact();
+  ASSERT_TRUE(community_.Withdraw(kCleo).ok());
+  EXPECT_EQ(Values(community_.Current()), Values(models_.From(4)));
+}
+
+TEST_F(ForgottenModelsTest, StayForgottenAfterSaveAndRestore) {
+  BinaryWriter writer;
+  community_.Save(writer);
+  EXPECT_EQ(writer.archived().models.size(), 1u) << "the mix alone";
+  MemoryModelStore store;
+  Community restored(models_.From(0), kGate, models_.pool(), store);
+  BinaryReader reader(writer.archived());
+  ASSERT_TRUE(restored.Restore(reader).ok());
+  EXPECT_EQ(StateBytes(restored), StateBytes(community_));
+  EXPECT_EQ(Values(*restored.Recompute()), Values(mix_));
+  EXPECT_FALSE(restored.Withdraw(kAnna).ok());
+}
+
+TEST_F(CommunityTest, ASnapshotThatLacksOneModelOfTwoIsDamaged) {
+  BinaryWriter writer;
+  writer("scale_exponent", int64_t{0});
+  writer("current", initial_);
+  using Term = std::pair<int64_t, ModelPtr>;
+  writer("terms", std::map<LearnerId, Term>{{kAnna, {1, models_.From(1)}}, {kBert, {1, nullptr}}});
+  BinaryReader reader(writer.archived());
+  const Result<void> restored = community_.Restore(reader);
+  ASSERT_FALSE(restored.ok());
+  EXPECT_THAT(restored.error().message, HasSubstr("is damaged"));
+}
+
 TEST(CommunityDeathTest, AGateThatCouldOverflowTheSumsIsRefusedAtOnce) {
   Models models;
   MemoryModelStore store;

@@ -41,11 +41,12 @@ class FedAsyncProtocol final : public ImmediateProtocol {
     return CommitOf(*std::move(update));
   }
 
-  Result<void> Withdraw(LearnerId learner) override {
-    return Invalid(Text("learner ", learner,
-                        " cannot be withdrawn: FedAsync's mix keeps no share of a single learner; "
-                        "the cached policies (async-dvw, async-fedavg) do"));
+  Result<void> Withdrawable() const override {
+    return Invalid(
+        "FedAsync mixes every update into one model and keeps none apart: none can be taken out "
+        "again; the cached policies (async-dvw, async-fedavg) keep them");
   }
+  Result<void> Withdraw(LearnerId) override { return Withdrawable(); }
 
   void Save(BinaryWriter& archive) const override {
     archive("current", current_);

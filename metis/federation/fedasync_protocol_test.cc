@@ -63,7 +63,7 @@ TEST(FedAsyncProtocol, NothingCanBeWithdrawnFromAMix) {
   h.Update(0, 1, 3);
   uint64_t before = h.controller().StateHash();
   h.Command(OperatorCommand::Kind::kWithdraw, 0);
-  EXPECT_THAT(h.One<StateChanged>().reason, HasSubstr("cannot be withdrawn"));
+  EXPECT_THAT(h.One<StateChanged>().reason, HasSubstr("none can be taken out"));
   EXPECT_EQ(h.controller().StateHash(), before);
 }
 

@@ -106,7 +106,9 @@ class Protocol {
   virtual std::optional<std::pair<uint64_t, Duration>> Deadline() const = 0;
   virtual void DeadlinePassed(uint64_t round) = 0;
 
-  // Takes a learner's model out. O(M). An error if it has none, or the protocol cannot.
+  // Can any learner's model be taken out? The error says why not.
+  virtual Result<void> Withdrawable() const = 0;
+  // Takes a learner's model out. O(M). An error if it has none, or none can be.
   virtual Result<void> Withdraw(LearnerId learner) = 0;
 
   virtual void Save(BinaryWriter& archive) const = 0;

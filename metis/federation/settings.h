@@ -45,6 +45,9 @@ struct Policy {
 struct SyncSettings {
   Duration round_deadline = Duration::Forever();  // from the round's start
   LateUpdates late_updates = LateUpdates::kRefuse;
+  // The models of a finished round stay until the next one ends, so that a learner can be withdrawn
+  // from it. Without them the controller holds half as many.
+  bool keep_models = true;
 
   friend bool operator==(const SyncSettings&, const SyncSettings&) = default;
 };

@@ -87,7 +87,8 @@ class SyncProtocol final : public Protocol {
     Commit commit;
     for (auto& [learner, update] : reported_) {
       if (replaced) {
-        community_.SetAside(learner);  // the next round replaces all: only a withdrawal reads it
+        // The next round replaces all: only a withdrawal reads it.
+        if (settings_.keep_models) community_.SetAside(learner);
         commit.updates.push_back(std::move(update));
       } else {
         failed.push_back({update.id, replaced.error()});
@@ -95,6 +96,7 @@ class SyncProtocol final : public Protocol {
       }
     }
     reported_.clear();
+    if (replaced && !settings_.keep_models) community_.ForgetModels();
     if (!replaced) {
       // A raised scale may have changed the last bits: then that is a version of its own.
       return community_.Current() == current ? std::nullopt : std::optional(Commit());
@@ -124,7 +126,17 @@ class SyncProtocol final : public Protocol {
   }
   void DeadlinePassed(uint64_t round) override { deadline_passed_ |= round == round_; }
 
-  Result<void> Withdraw(LearnerId learner) override { return community_.Withdraw(learner); }
+  Result<void> Withdrawable() const override {
+    if (settings_.keep_models) return {};
+    return Invalid(
+        "of a finished round this federation keeps the mix and not its models: none can be taken "
+        "out again. The next round's mix is made of what is sent for it alone. To be able to "
+        "withdraw, set storage.durability = \"full\", or storage.memory_mb");
+  }
+  Result<void> Withdraw(LearnerId learner) override {
+    if (Result<void> able = Withdrawable(); !able) return able;
+    return community_.Withdraw(learner);
+  }
 
   void Save(BinaryWriter& archive) const override {
     community_.Save(archive);

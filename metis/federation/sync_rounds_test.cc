@@ -8,6 +8,7 @@ namespace metis::federation {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 Settings StartingWith(uint32_t learners, LateUpdates late = LateUpdates::kRefuse) {
@@ -165,6 +166,32 @@ TEST(SyncRounds, AWithdrawalIsNoRound) {
   h.Update(1, 2, 2);
   EXPECT_EQ(h.One<Finished>().reason, StopReason::kRounds);
   EXPECT_EQ(h.One<Finished>().version, Version(3));
+}
+
+TEST(SyncRounds, WithoutTheModelsOfFinishedOnesTheBitsAreTheSameAndNobodyIsWithdrawn) {
+  Settings lean_settings = StartingWith(2);
+  lean_settings.sync.keep_models = false;
+  MemoryModelStore store;
+  Harness lean(lean_settings, &store);
+  Harness full(StartingWith(2));
+  for (Harness* each : {&lean, &full}) {
+    each->JoinAll();
+    for (uint64_t round : {1u, 2u, 3u}) {
+      each->Update(1, round, static_cast<float>(round) + 0.3f);
+      each->Update(0, round, static_cast<float>(round) - 0.7f);
+      EXPECT_EQ(each->One<CommunityCommitted>().version, Version(round));
+    }
+  }
+  EXPECT_EQ(Values(lean.controller().community()), Values(full.controller().community()));
+  EXPECT_EQ(lean.controller().protocol().contribution(LearnerId(1)),
+            full.controller().protocol().contribution(LearnerId(1)));
+  EXPECT_FALSE(store.Get(LearnerId(0)).ok());
+
+  const uint64_t before = lean.controller().StateHash();
+  lean.Command(OperatorCommand::Kind::kWithdraw, 1);
+  EXPECT_THAT(lean.One<StateChanged>().reason, HasSubstr("storage.memory_mb"));
+  EXPECT_EQ(lean.Count<CommunityCommitted>(), 0u);
+  EXPECT_EQ(lean.controller().StateHash(), before);
 }
 
 TEST(SyncRounds, QuorumPausesAndTheRoundClosesWhenItIsBack) {

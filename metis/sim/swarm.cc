@@ -122,6 +122,8 @@ Scenario DrawScenario(uint64_t seed) {
   scenario.snapshot_every = 5 + random.Below(200);
   Random stops({.seed = seed, .cycle = 2, .purpose = Purpose::kFaultRates});
   DrawStop(stops, scenario.federation);
+  Random keeping({.seed = seed, .cycle = 3, .purpose = Purpose::kFaultRates});
+  scenario.federation.sync.keep_models = keeping.Chance(0.7);
   return scenario;
 }
 

@@ -20,6 +20,12 @@ struct StorageSettings {
   friend bool operator==(const StorageSettings&, const StorageSettings&) = default;
 };
 
+// Of a finished round: on the disk they cost no memory, without a disk as much as those of the
+// next.
+inline bool KeepsModels(const StorageSettings& storage) {
+  return storage.durability == Durability::kFull || storage.memory_mb > 0;
+}
+
 // Bytes of models between two snapshots, beyond which one is saved whatever the number of events:
 // models of updates stay on the disk until then.
 inline uint64_t LogBudget(uint32_t learners, uint64_t model_bytes) {
