@@ -37,6 +37,7 @@ class FakeController final : private grpc::Service {
   std::string refusal;                 // not empty: every Hello is refused
   uint32_t not_now = 0;                // so many Hellos are refused for now
   bool silent = false;                 // reads, and never says a word
+  bool hang_up = false;                // at the next word of the participant, once
   uint64_t cut_after = UINT64_MAX;     // a transfer breaks after so many bytes of values, once each
   bool end_finally = false;            // an upload is refused for good
   std::optional<uint32_t> end_reason;  // with this reason
@@ -148,9 +149,11 @@ class FakeController final : private grpc::Service {
     if (!quiet) talk.Write(first);
     if (first.has_refused()) return grpc::Status::OK;
     if (!quiet) Change([&] { talk_ = &talk; });
-    while (talk.Read(&message)) {
+    bool over = false;
+    while (!over && talk.Read(&message)) {
       Change([&] {
         heard.push_back(message);
+        over = std::exchange(hang_up, false);
         if (message.has_heartbeat() && !silent) {
           v1::ToParticipant answer;
           answer.mutable_heartbeat();
@@ -159,7 +162,7 @@ class FakeController final : private grpc::Service {
       });
     }
     Change([&] {
-      ++hung_up;
+      if (!over) ++hung_up;
       if (talk_ == &talk) talk_ = nullptr;
     });
     return grpc::Status::OK;

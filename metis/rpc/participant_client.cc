@@ -10,6 +10,7 @@
 #include <future>
 #include <mutex>
 #include <utility>
+#include <variant>
 
 #include "metis/core/check.h"
 #include "metis/core/text.h"
@@ -29,6 +30,12 @@ constexpr int64_t kSilentHeartbeats = 4;  // without a word the conversation is 
 constexpr Duration kDialPatience = Duration::Seconds(20);
 
 using Conversation = ClientStream<v1::FromParticipant, v1::ToParticipant>;
+
+// A connection that brought a model, or the word that one has arrived.
+bool DidItsWork(const federation::Action& action) {
+  return wire::ModelOf(action) != nullptr ||
+         std::holds_alternative<federation::AcknowledgeUpdate>(action);
+}
 
 }  // namespace
 
@@ -118,6 +125,7 @@ ParticipantClient::Implementation::Implementation(ParticipantClientOptions optio
                  options_.name,
                  options_.say,
                  [this](federation::Action action) {
+                   if (DidItsWork(action)) backoff_.Reset();
                    if (inbox_ != nullptr) inbox_->Receive(std::move(action));
                  }} {
   loop_.Post([this] {
@@ -280,7 +288,7 @@ void ParticipantClient::Implementation::HangUp() {
 
 void ParticipantClient::Implementation::Lost(const std::string& why, const std::string& how) {
   // One that breaks at once each time is no reason to begin with short pauses again; one that held
-  // for a while is, however long the latest pause was.
+  // for a while is, however long the latest pause was. So is one that did its work.
   const Duration held_long = std::min(pause_, 10 * options_.first_pause);
   if (welcomed_ && now() - welcomed_at_ > held_long) backoff_.Reset();
   HangUp();

@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "metis/rpc/testing.h"
 
@@ -128,6 +131,33 @@ TEST_F(ParticipantClientTest, ReconnectsWhenTheControllerComesBack) {
   controller_.Say(*wire::EncodeAction(federation::AcceptJoin{kSelf, kLife}, 0));
   inbox_.Nth<federation::AcceptJoin>(1);
   EXPECT_TRUE(gone_.empty());
+}
+
+TEST_F(ParticipantClientTest, AConnectionThatBroughtAModelIsDialledAgainSoonHoweverShortItWas) {
+  constexpr size_t kBreaks = 3;
+  ParticipantClientOptions options = Options();
+  options.first_pause = Duration::Milliseconds(300);
+  options.longest_pause = Duration::Minutes(1);
+  std::vector<double> pauses;
+  options.say = [&](const std::string& text) {
+    constexpr std::string_view kBefore = "dialling again in ";
+    const size_t at = text.find(kBefore);
+    std::scoped_lock lock(mutex_);
+    if (at != std::string::npos) pauses.push_back(std::stod(text.substr(at + kBefore.size())));
+  };
+  controller_.Start();
+  options.controller.port = controller_.port();
+  Dial(std::move(options));
+  for (size_t k = 1; k <= kBreaks; ++k) {
+    controller_.Offer(Community(k, static_cast<float>(k)));
+    inbox_.Nth<federation::SendCommunity>(k);
+    controller_.Change([&] { controller_.hang_up = true; });
+    client_->Send(federation::EpochReported{kSelf, kLife, 1, 1});
+    ASSERT_TRUE(controller_.Await([&] { return controller_.conversations == k + 1; }));
+  }
+  std::scoped_lock lock(mutex_);
+  ASSERT_EQ(pauses.size(), kBreaks);
+  EXPECT_LT(pauses.back(), 0.45) << "grown by breaks of connections that did their work";
 }
 
 TEST_F(ParticipantClientTest, AnotherFederationAtTheSameAddressIsTheEnd) {
