@@ -81,12 +81,21 @@ Result<void> CheckFree(const std::string& path, bool force) {
 }
 
 std::string Printable(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7F) c = '?';
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    // U+0080 to U+009F, which some terminals obey too: two bytes.
+    const bool high = byte == 0xC2 && i + 1 < text.size() && (text[i + 1] & 0xE0) == 0x80;
+    out += byte < 0x20 || byte == 0x7F || high ? '?' : text[i];
+    if (high) ++i;
   }
   return out;
+}
+
+std::string PrintableLines(std::string_view text) {
+  const size_t end = text.find('\n');
+  if (end == std::string_view::npos) return Printable(text);
+  return Text(Printable(text.substr(0, end)), "\n", PrintableLines(text.substr(end + 1)));
 }
 
 bool OutputIsTerminal() {

@@ -51,6 +51,7 @@ Result<void> CheckFree(const std::string& path, bool force);
 
 // Text that anybody may have made, safe for a terminal: control characters as '?'.
 std::string Printable(std::string_view text);
+std::string PrintableLines(std::string_view text);  // the same, but lines stay lines
 
 // Whether standard output is a terminal that takes colours (NO_COLOR is unset, TERM isn't "dumb").
 bool OutputIsTerminal();

@@ -26,6 +26,8 @@ TEST(Cli, TimesAreSaidInWords) {
 TEST(Cli, ControlCharactersAreShownAsQuestions) {
   EXPECT_EQ(Printable("a\x1b[2Jb\nc\x7f"), "a?[2Jb?c?");
   EXPECT_EQ(Printable("Zürich"), "Zürich");
+  EXPECT_EQ(Printable("a\u009b2Jb\xc2"), "a?2Jb\xc2") << "a control character of two bytes";
+  EXPECT_EQ(PrintableLines("a\x1b\nb\n\tc\n"), "a?\nb\n?c\n");
 }
 
 }  // namespace

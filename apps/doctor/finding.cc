@@ -4,6 +4,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "apps/cli.h"
 #include "metis/core/check.h"
 #include "metis/core/text.h"
 
@@ -35,14 +36,6 @@ std::string Fill(std::string_view form, const std::vector<std::string>& values) 
   return filled;
 }
 
-// Control characters of a peer or a file must not reach the terminal.
-std::string Printable(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(),
-      [](char c) { return (static_cast<unsigned char>(c) < 32 && c != '\n') || c == 127; }, '?');
-  return text;
-}
-
 void AppendBelow(std::string& out, const std::string& text, std::string_view indent) {
   for (const char c : text) {
     out.push_back(c);
@@ -70,8 +63,8 @@ Finding Say(std::string_view id, const std::vector<std::string>& values) {
   const auto found =
       std::find_if(all.begin(), all.end(), [id](const Message& each) { return each.id == id; });
   METIS_CHECK_MSG(found != all.end(), std::string(id));
-  return {std::string(id), found->verdict, Printable(Fill(found->what, values)),
-          Printable(Fill(found->means, values)), Printable(Fill(found->todo, values))};
+  return {std::string(id), found->verdict, PrintableLines(Fill(found->what, values)),
+          PrintableLines(Fill(found->means, values)), PrintableLines(Fill(found->todo, values))};
 }
 
 std::string FormatFindings(const Findings& findings) {
