@@ -36,8 +36,6 @@ GOALS = [
     (r"simulation 1000$", r"1000 learners", 1 / 0.8),
     (r"simulation memory$", r"1000 learners", 1),
     (r"exchange plain$", r"\d+ learners", 2.5),
-    # Over without durability: until a round ends, any learner of the one before it can still be withdrawn,
-    # which takes 2 N models. Durable or spilled (storage.memory_mb), N of them are on disk.
     (r"exchange (?:durable |spilled )?memory$", r"\d+ learners", 1.6),
     (r"exchange durable$", r"\d+ learners", 1.5),
     (r"exchange tls$", r"\d+ learners", 1 / 0.85),
