@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "metis/core/random.h"
@@ -133,7 +134,7 @@ TEST(Half, TakesAnyNumberOfValuesAtAnyAddress) {
       std::vector<std::byte> halves(shift + count * kHalfBytes + 1, std::byte{0x5a});
       const auto part = std::span(halves).subspan(shift, count * kHalfBytes);
       EncodeHalves(values, part);
-      EXPECT_EQ(std::memcmp(part.data(), wanted.data(), part.size()), 0) << count;
+      EXPECT_TRUE(std::ranges::equal(part, std::as_bytes(std::span(wanted)))) << count;
       EXPECT_EQ(halves.back(), std::byte{0x5a}) << count << ": wrote beyond the end";
       std::vector<float> back(count + 1, 7);
       DecodeHalves(part, std::span(back).first(count));

@@ -92,6 +92,9 @@ int GoDeaf() {
 
 // The flag makes this program run GoDeaf() and nothing else.
 TEST(Descriptors, AServerThatHearsNobodyAfterDescriptorsRanOutSaysSo) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "without a free descriptor the sanitizer takes every object for a broken one";
+#endif
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
   EXPECT_EXIT(_exit(GoDeaf()), testing::ExitedWithCode(0), "");
 }
