@@ -23,9 +23,10 @@ TEST(Bounds, ASilentConversationIsDropped) {
 
 TEST(Bounds, APeerThatDoesNotReadIsDropped) {
   Served served;
-  Talk talk(Dial(served.address()), "north");
+  constexpr int kWindow = 64 << 10;
+  Talk talk(Dial(served.address(), grpc::InsecureChannelCredentials(), "", kWindow), "north");
   ASSERT_TRUE(talk.Greet().has_welcome());
-  // Every heartbeat is answered, and no answer read: windows fill, then the queue.
+  // Every heartbeat is answered, and no answer read: the window fills, then the queue.
   for (int i = 0; i < 3'000'000 && talk.Beat(); ++i) continue;
   EXPECT_TRUE(served.WaitAudited("slow"));
   EXPECT_EQ(served.LastRefusal().name, "north");

@@ -135,12 +135,13 @@ class Served {
 inline std::shared_ptr<grpc::Channel> Dial(
     const std::string& address,
     std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::InsecureChannelCredentials(),
-    const std::string& target_name = "") {
+    const std::string& target_name = "", int window_bytes = 8 << 20) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // a connection of its own
   arguments.SetMaxReceiveMessageSize(-1);
   arguments.SetMaxSendMessageSize(-1);
-  arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 8 << 20);
+  arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, window_bytes);
+  arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);  // which would widen it
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, 4 << 20);
   arguments.SetInt(GRPC_ARG_HTTP2_WRITE_BUFFER_SIZE, 4 << 20);
   if (!target_name.empty()) arguments.SetSslTargetNameOverride(target_name);
