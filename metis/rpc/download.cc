@@ -32,8 +32,10 @@ std::shared_ptr<Download> Download::Self() {
   return std::static_pointer_cast<Download>(shared_from_this());
 }
 
-void Download::Ended() {
-  if (counted_) participant_->EndDownload();
+void Download::Ended() { Uncount(); }
+
+void Download::Uncount() {
+  if (std::exchange(counted_, false)) participant_->EndDownload();
 }
 
 void Download::OnReadDone(bool ok) {
@@ -80,6 +82,7 @@ void Download::Open(const ReceivedFrame& frame) {
   }
   sender_.emplace(std::move(model), core_->options.settings.transfer);
   if (Result<void> placed = sender_->ResumeAt(open.offset()); !placed) {
+    Uncount();
     return Fault("malformed", placed.error().message);
   }
   Next();
@@ -115,6 +118,7 @@ void Download::OnWriteDone(bool ok) {
     ended = ended_;
   }
   if (!ended) return Next();
+  Uncount();
   if (sender_) participant_->Served(sender_->model()->Fingerprint());
   Fail(grpc::StatusCode::OK, "");
 }

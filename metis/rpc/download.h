@@ -26,6 +26,8 @@ class Download final : public Stream<grpc::ByteBuffer, grpc::ByteBuffer> {
   void Ended() override;
 
   void Open(const ReceivedFrame& frame);
+  // Before the peer hears of the end: it may begin another at once.
+  void Uncount();
   void Next();
   void Write(grpc::ByteBuffer frame);
   std::shared_ptr<Download> Self();
