@@ -93,9 +93,12 @@ std::string Printable(std::string_view text) {
 }
 
 std::string PrintableLines(std::string_view text) {
-  const size_t end = text.find('\n');
-  if (end == std::string_view::npos) return Printable(text);
-  return Text(Printable(text.substr(0, end)), "\n", PrintableLines(text.substr(end + 1)));
+  std::string out;
+  for (size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
+    out += Printable(text.substr(0, end)) + '\n';
+    text.remove_prefix(end + 1);
+  }
+  return out + Printable(text);
 }
 
 bool OutputIsTerminal() {

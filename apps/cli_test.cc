@@ -28,6 +28,8 @@ TEST(Cli, ControlCharactersAreShownAsQuestions) {
   EXPECT_EQ(Printable("Zürich"), "Zürich");
   EXPECT_EQ(Printable("a\u009b2Jb\xc2"), "a?2Jb\xc2") << "a control character of two bytes";
   EXPECT_EQ(PrintableLines("a\x1b\nb\n\tc\n"), "a?\nb\n?c\n");
+  const std::string many(1'000'000, '\n');  // of a hostile peer
+  EXPECT_EQ(PrintableLines(many), many);
 }
 
 }  // namespace

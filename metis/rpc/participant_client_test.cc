@@ -155,7 +155,7 @@ TEST_F(ParticipantClientTest, AConnectionThatBroughtAModelIsDialledAgainSoonHowe
     client_->Send(federation::EpochReported{kSelf, kLife, 1, 1});
     ASSERT_TRUE(controller_.Await([&] { return controller_.conversations == k + 1; }));
   }
-  std::scoped_lock lock(mutex_);
+  client_->Close(Duration());  // it speaks to `pauses` until then
   ASSERT_EQ(pauses.size(), kBreaks);
   EXPECT_LT(pauses.back(), 0.45) << "grown by breaks of connections that did their work";
 }

@@ -21,7 +21,7 @@ CUTS = 20 if FULL else 2
 class KilledTest(CrashTest):
     """A process ends with `kill -9` at any moment and is started again."""
 
-    # After many breaks a learner dials only every 40 s: it is waited for at the end all the same.
+    # After breaks before any work was done a learner dials only every 40 s: it is waited for at the end all the same.
     settings = {**CrashTest.settings, "membership.silence": "120s"}
     # Some commits a second.
     SLOWLY = ("--slowdown", "400")
