@@ -246,6 +246,7 @@ Result<void> ControllerRun::Listen() {
   const std::string listens =
       Text(ipv6 ? "[" : "", address->host, ipv6 ? "]:" : ":", server_->port());
   console_.Say(Text("listening on ", listens, ", federation ", setup_.federation));
+  host_->Start(*server_);  // before anybody can find us: from here on there is a status
   if (Result<void> announced = control_->Announce(); !announced) return announced;
   dashboard_ = StartDashboard(setup_.config.dashboard, *board_,
                               [this](const std::string& text) { console_.Say(text); });
@@ -309,7 +310,6 @@ void ControllerRun::Tell(const View& view) {
 
 // Until the end, Ctrl-C, or the lack of descriptors.
 int ControllerRun::Serve(const Interrupts& interrupts) {
-  host_->Start(*server_);
   host_->OnFinished([this] { finished_ = true; });
   while (!finished_ && !interrupts.asked() && !deaf_) {
     const View view = Look();

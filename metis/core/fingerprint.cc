@@ -30,10 +30,6 @@ uint64_t RunningFingerprint::value() const { return XXH3_64bits_digest(state_.ge
 
 void RunningFingerprint::Reset() { XXH3_64bits_reset(state_.get()); }
 
-void RunningFingerprint::Assign(const RunningFingerprint& other) {
-  XXH3_copyState(state_.get(), other.state_.get());
-}
-
 std::string Hex(uint64_t fingerprint) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string out(16, '0');

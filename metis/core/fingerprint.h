@@ -16,8 +16,7 @@ namespace metis {
 uint64_t Fingerprint(std::span<const std::byte> bytes);
 uint64_t Fingerprint(std::string_view text);
 
-// The same for bytes that come in pieces, whatever the pieces are. Movable, and copied by Assign;
-// a few hundred bytes.
+// The same for bytes that come in pieces, whatever the pieces are. Movable; a few hundred bytes.
 class RunningFingerprint {
  public:
   RunningFingerprint();
@@ -25,7 +24,6 @@ class RunningFingerprint {
   void Add(std::span<const std::byte> bytes);
   uint64_t value() const;  // of everything added so far
   void Reset();            // as if nothing had been added
-  void Assign(const RunningFingerprint& other);
 
  private:
   struct Free {

@@ -25,6 +25,9 @@ namespace {
 static_assert(std::endian::native == std::endian::little,
               "models travel as they lie in memory, and that is little-endian on the wire");
 
+// Raw chunks from this size on are checked with the whole model: so few of them are remembered.
+constexpr size_t kCheckedLate = size_t{64} << 10;
+
 // Values of a model hardly compress; higher levels take many times longer for nothing.
 constexpr int kZstdLevel = 1;
 
@@ -167,9 +170,9 @@ Result<void> ModelReceiver::Add(const FrameHeader& header, std::span<const std::
   }
   const std::span<const float> values = PlaceOf(header);
   whole_.Add(std::as_bytes(values));
-  magnitude_ = std::max(magnitude_, BestKernels().magnitude(values.data(), values.size()));
+  Judge(values);
   offset_ += header.decoded_length;
-  return {};
+  return complete() && whole_.value() != fingerprint_ ? FindDamage() : Result<void>();
 }
 
 Result<void> ModelReceiver::AddPieces(const FrameHeader& header,
@@ -181,38 +184,65 @@ Result<void> ModelReceiver::AddPieces(const FrameHeader& header,
     return Invalid(Text("a chunk announces ", header.length, " bytes and holds ", length,
                         ", at most ", kMaxChunkBytes, " are taken"));
   }
-  if (encoding_ == Encoding::kRaw && length == header.decoded_length) return Place(header, pieces);
+  const bool in_place = encoding_ == Encoding::kRaw && length == header.decoded_length;
+  if (in_place && length >= kCheckedLate) return Place(header, pieces);
   joined_.resize(length);
   auto end = joined_.begin();
   for (const std::span<const std::byte> piece : pieces) end = std::ranges::copy(piece, end).out;
   return Add(header, joined_);
 }
 
-// What lies beyond offset_ is nobody's yet. Everything that must be known of the values is found
-// out while they are in the cache.
+// Everything that must be known of the values is found out while they are in the cache.
 Result<void> ModelReceiver::Place(const FrameHeader& header,
                                   std::span<const std::span<const std::byte>> pieces) {
   constexpr size_t kHot = size_t{16} << 10;
-  const std::span<std::byte> to = std::as_writable_bytes(PlaceOf(header));
-  chunk_.Reset();
-  with_chunk_.Assign(whole_);
+  const std::span<float> values = PlaceOf(header);
+  const std::span<std::byte> to = std::as_writable_bytes(values);
   size_t at = 0;
+  size_t judged = 0;  // values
   for (const std::span<const std::byte> piece : pieces) {
     for (size_t of = 0; of < piece.size(); of += kHot) {
       const std::span<const std::byte> from = piece.subspan(of, std::min(kHot, piece.size() - of));
       const std::span<std::byte> place = to.subspan(at, from.size());
       std::memcpy(place.data(), from.data(), from.size());
-      chunk_.Add(place);
-      with_chunk_.Add(place);
+      whole_.Add(place);
       at += from.size();
+      const size_t there = at / sizeof(float);  // a piece may end within a value
+      Judge(values.subspan(judged, there - judged));
+      judged = there;
     }
   }
-  if (Result<void> checked = CheckSum(header, chunk_.value()); !checked) return checked;
-  const std::span<const float> values = PlaceOf(header);
-  magnitude_ = std::max(magnitude_, BestKernels().magnitude(values.data(), values.size()));
-  whole_.Assign(with_chunk_);
+  unchecked_.push_back(header);
   offset_ += header.decoded_length;
+  return complete() && whole_.value() != fingerprint_ ? FindDamage() : Result<void>();
+}
+
+void ModelReceiver::Judge(std::span<const float> values) {
+  magnitude_ = std::max(magnitude_, BestKernels().magnitude(values.data(), values.size()));
+}
+
+// A model that is not the announced one was damaged on its way if one of its chunks was; else its
+// sender announced another.
+Result<void> ModelReceiver::FindDamage() {
+  const std::span<const std::byte> all = std::as_bytes(std::span<const float>(draft_.parameters()));
+  for (const FrameHeader& header : unchecked_) {
+    const Result<void> checked =
+        CheckSum(header, Fingerprint(all.subspan(header.offset, header.length)));
+    if (checked.ok()) continue;
+    GoBack(header.offset);
+    return checked;
+  }
   return {};
+}
+
+void ModelReceiver::GoBack(uint64_t offset) {
+  const std::span<const float> good = draft_.parameters().first(offset / sizeof(float));
+  offset_ = offset;
+  whole_.Reset();
+  whole_.Add(std::as_bytes(good));
+  magnitude_ = 0;
+  Judge(good);
+  std::erase_if(unchecked_, [&](const FrameHeader& header) { return header.offset >= offset; });
 }
 
 Result<void> ModelReceiver::Decode(std::span<const std::byte> payload, std::span<float> values) {

@@ -73,8 +73,10 @@ class ModelReceiver {
   // Chunks come in order; one that begins elsewhere, is too long, fails its checksum or does not
   // decode to its length is refused, and what is there stays good.
   Result<void> Add(const FrameHeader& header, std::span<const std::byte> payload);
-  // The same for a payload that lies in pieces, as networks deliver it: raw values are copied once,
-  // to their place.
+  // The same for a payload that lies in pieces, as networks deliver it. Raw values are copied once,
+  // to their place, and read once: the checksum of a large chunk is looked at when the last one has
+  // come and the whole is wrong. Then the error is that of the first damaged one, and offset() is
+  // back where it begins.
   Result<void> AddPieces(const FrameHeader& header,
                          std::span<const std::span<const std::byte>> pieces);
   // The whole model: an error if a part is missing or it is not the announced one. Its fingerprint
@@ -85,19 +87,20 @@ class ModelReceiver {
   Result<void> CheckPlace(const FrameHeader& header) const;
   std::span<float> PlaceOf(const FrameHeader& header);
   Result<void> Decode(std::span<const std::byte> payload, std::span<float> values);
-  // Raw values to their place, checked on the way.
   Result<void> Place(const FrameHeader& header, std::span<const std::span<const std::byte>> pieces);
+  void Judge(std::span<const float> values);
+  Result<void> FindDamage();
+  void GoBack(uint64_t offset);
 
   ModelDraft draft_;
   Encoding encoding_;
   uint64_t fingerprint_;
   uint64_t size_;
   uint64_t offset_ = 0;
-  RunningFingerprint whole_;  // of what is there
-  float magnitude_ = 0;       // likewise
-  RunningFingerprint chunk_;  // of the one that is coming, and of all with it
-  RunningFingerprint with_chunk_;
-  std::vector<std::byte> joined_;  // of pieces, where they must lie together
+  RunningFingerprint whole_;            // of what is there
+  float magnitude_ = 0;                 // likewise
+  std::vector<FrameHeader> unchecked_;  // of the chunks whose checksums were not looked at
+  std::vector<std::byte> joined_;       // of pieces, where they must lie together
   std::unique_ptr<ZSTD_DCtx_s, transfer_internal::FreeZstd> decompressor_;  // null until needed
 };
 

@@ -164,8 +164,8 @@ class AdminTest(EnrolTest):
         self.wait_until(lambda: self.requests() >= seen + 5)  # neither paused nor stopped
 
         # The administrator's certificate is found by itself.
-        status = self.told("status", "--join", address)
-        self.assertEqual({each["name"] for each in status["participants"]}, {"site-0", "site-1"})
+        self.wait_until(lambda: {each["name"] for each in self.told("status", "--join", address)["participants"]}
+                        == {"site-0", "site-1"})
         self.done("stop", "--join", address)
         self.assertIn(("alice", "command"), self.reasons())
         controller.end()

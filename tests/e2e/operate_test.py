@@ -69,7 +69,12 @@ class OperateTest(NetworkTest):
             self.members.append(Member(self, f"site-{k}", ["learner", "--join", address, "--data", "builtin",
                                                            "--share", f"{k}/{LEARNERS}", "--insecure", "--name",
                                                            f"site-{k}"]))
-        self.wait_until(lambda: sum(each["updates"] > 0 for each in self.status()["participants"]) == LEARNERS)
+        self.wait_until(self.begun)
+
+    def begun(self):
+        status = self.status()
+        return (status["connected"] == LEARNERS + 1
+                and sum(each["updates"] > 0 for each in status["participants"]) == LEARNERS)
 
     def status(self):
         return self.told("status", self.run_directory)

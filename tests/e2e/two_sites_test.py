@@ -194,6 +194,11 @@ class TwoSitesTest(LearningTest):
         (line,) = self.lines("observer")
         return self.site.start(line.replace("TOKEN", token), "observer", home=home)
 
+    def look(self, line):
+        """The operator's line, until it shows who is there: what it shows is a moment old."""
+        members = ["site-1", "watcher"]
+        self.wait_until(lambda: all(name in self.controller.run(line) for name in members))
+
     # --- What must hold
 
     def state(self, name):
@@ -275,9 +280,7 @@ class TwoSitesTest(LearningTest):
         self.expect_mutual_tls()
         self.expect_only_outgoing()
         for line in self.lines("look"):
-            shown = self.controller.run(line)
-            self.assertIn("site-1", shown)
-            self.assertIn("watcher", shown)
+            self.look(line)
         members.append(self.join("site-2", self.token(second, "learner")))  # now it begins
         for member in [controller, *members]:
             member.end()
