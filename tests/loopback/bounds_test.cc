@@ -8,7 +8,7 @@ namespace {
 
 TEST(Bounds, ASilentConversationIsDropped) {
   Served::Options options;
-  options.heartbeat = Duration::Milliseconds(50);
+  options.heartbeat = Duration::Milliseconds(400);
   Served served(options);
   Talk mute(Dial(served.address()), "mute");  // not even a Hello
   Talk talk(Dial(served.address()), "north");
@@ -68,7 +68,7 @@ TEST(Bounds, AFloodOfMessagesDoesNotHoldUpOthers) {
 TEST(Bounds, ADownloadThatIsNotReadIsDroppedAndCanGoOn) {
   Served::Options options;
   options.parameters = 12'000'000;  // more than all windows and buffers on the way hold
-  options.network.stalled = Duration::Milliseconds(400);
+  options.network.stalled = Duration::Seconds(1);
   Served served(options);
   auto channel = Dial(served.address());
   Talk talk(channel, "north");
@@ -93,7 +93,7 @@ TEST(Bounds, ADownloadThatIsNotReadIsDroppedAndCanGoOn) {
 
 TEST(Bounds, AnUploadWithoutProgressIsDroppedAndCanGoOn) {
   Served::Options options;
-  options.network.stalled = Duration::Milliseconds(200);
+  options.network.stalled = Duration::Seconds(1);
   Served served(options);
   auto channel = Dial(served.address());
   Talk talk(channel, "north");
@@ -117,7 +117,7 @@ TEST(Bounds, AnUploadWithoutProgressIsDroppedAndCanGoOn) {
 TEST(Bounds, WhoComesWhenTheBudgetIsUsedUpWaitsItsTurn) {
   Served::Options options;
   options.network.receive_budget_mb = 1;  // less than one model: one at a time
-  options.network.stalled = Duration::Milliseconds(300);
+  options.network.stalled = Duration::Seconds(1);
   Served served(options);
   auto channel = Dial(served.address());
   Talk north(channel, "north");

@@ -303,7 +303,7 @@ TEST(Operations, AnExportedModelArrivesWhole) {
 TEST(Operations, AnExportThatIsNotReadIsDropped) {
   Served::Options options;
   options.parameters = 12'000'001;  // more than the windows hold
-  options.network.stalled = Duration::Milliseconds(300);
+  options.network.stalled = Duration::Seconds(1);
   Operated operated(std::move(options));
   const std::shared_ptr<grpc::Channel> channel = Dial("unix:" + operated.socket);
   const std::unique_ptr<v1::Operations::Stub> stub = v1::Operations::NewStub(channel);
