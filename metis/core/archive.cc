@@ -33,7 +33,7 @@ void BinaryWriter::Write(const ModelPtr& model) {
 }
 
 void BinaryWriter::Write(const StoredModel& stored) {
-  if (stored.model || stored.file.empty()) return Write(stored.model);
+  if (stored.model || !stored.exists()) return Write(stored.model);
   Write(true);
   Write(stored.fingerprint);
   if (mode_ == Mode::kHash) return;
@@ -102,18 +102,44 @@ void BinaryReader::Read(ConfusionCounts& value) {
 }
 
 void BinaryReader::Read(ModelPtr& model) {
+  StoredModel stored;
+  Read(stored);
+  model = nullptr;
+  if (!stored.exists() || !error_.empty()) return;
+  Result<ModelPtr> loaded = Load(stored);
+  if (!loaded) return Fail(loaded.error().message);
+  model = *std::move(loaded);
+}
+
+void BinaryReader::Read(StoredModel& stored) {
   bool present = false;
   Read(present);
-  model = nullptr;
+  stored = {};
   if (!present || !error_.empty()) return;
-  uint64_t fingerprint = 0;
   uint64_t place = 0;
-  Read(fingerprint);
+  Read(stored.fingerprint);
   Read(place);
   if (!error_.empty()) return;
-  if (place >= in_.models.size() || !in_.models[place]) return Fail("a model is missing");
-  if (in_.models[place]->Fingerprint() != fingerprint) return Fail("a model is damaged");
-  model = in_.models[place];
+  if (place < in_.models.size()) stored.model = in_.models[place];
+  if (const auto file = in_.files.find(place); file != in_.files.end()) stored.file = file->second;
+  if (!stored.exists()) return Fail("a model is missing");
+}
+
+Result<ModelPtr> BinaryReader::Load(const StoredModel& stored) {
+  METIS_CHECK(stored.exists());
+  ModelPtr model = stored.model;
+  if (!model) {
+    std::weak_ptr<const Model>& known = loaded_[stored.file];
+    model = known.lock();
+    if (!model && in_.read) {
+      Result<ModelPtr> read = in_.read(stored.file);
+      if (!read) return read.error();
+      known = model = *std::move(read);
+    }
+  }
+  if (!model) return Invalid("a model is missing");
+  if (model->Fingerprint() != stored.fingerprint) return Invalid("a model is damaged");
+  return model;
 }
 
 Result<void> BinaryReader::Finish() const {

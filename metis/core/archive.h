@@ -14,7 +14,9 @@
 #include <concepts>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -27,6 +29,7 @@
 #include "metis/core/confusion.h"
 #include "metis/core/ids.h"
 #include "metis/core/model.h"
+#include "metis/core/result.h"
 #include "metis/core/time.h"
 
 namespace metis {
@@ -43,6 +46,8 @@ struct StoredModel {
   ModelPtr model;
   uint64_t fingerprint = 0;  // without a model
   std::string file;
+
+  bool exists() const { return model != nullptr || !file.empty(); }
 };
 
 // Models stand beside the bytes, each once, and are referred to by their place in the table.
@@ -50,6 +55,8 @@ struct Archived {
   std::string bytes;
   std::vector<ModelPtr> models;
   std::map<size_t, std::string> files = {};  // of those places whose model is null
+  // Reads one of the files; null where they cannot be read.
+  std::function<Result<ModelPtr>(const std::string& file)> read = nullptr;
 };
 
 class BinaryWriter {
@@ -141,6 +148,11 @@ class BinaryReader {
     if (!error_.empty() && field_.empty()) field_ = name;
   }
 
+  // The model of a StoredModel that was read from this archive, which does not read its file: for
+  // whoever has more models than memory. Checked: it has one. No file is read twice while its model
+  // is held.
+  Result<ModelPtr> Load(const StoredModel& stored);
+
   // An error if anything was missing, out of range, or left over.
   Result<void> Finish() const;
 
@@ -156,6 +168,7 @@ class BinaryReader {
   void Read(Duration& value);
   void Read(ConfusionCounts& value);
   void Read(ModelPtr& model);
+  void Read(StoredModel& stored);
   template <std::integral T>
   void Read(T& value) {
     Raw(&value, sizeof value);
@@ -225,6 +238,7 @@ class BinaryReader {
 
   const Archived& in_;
   size_t at_ = 0;
+  std::map<std::string, std::weak_ptr<const Model>> loaded_;  // by file
   std::string error_;
   std::string field_;
 };

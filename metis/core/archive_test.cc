@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <utility>
 
 #include "metis/core/random.h"
 
@@ -199,6 +200,53 @@ TEST(Archive, AMissingOrDamagedModelIsNoticed) {
   EXPECT_THAT(Read(archived).error().message, HasSubstr("a model is missing"));
   archived.models.clear();
   EXPECT_THAT(Read(archived).error().message, HasSubstr("a model is missing"));
+}
+
+TEST(Archive, AModelInAFileIsReadWhenItIsAskedForAndOnceWhileItIsHeld) {
+  Everything e = Filled();
+  Archived archived = Write(e);
+  archived.files[0] = "a file";
+  const ModelPtr model = std::exchange(archived.models[0], nullptr);
+  EXPECT_THAT(Read(archived).error().message, HasSubstr("a model is missing")) << "nobody reads";
+  std::vector<std::string> read;
+  archived.read = [&](const std::string& file) -> Result<ModelPtr> {
+    read.push_back(file);
+    return MakeModel(1);
+  };
+  const Result<Everything> whole = Read(archived);
+  ASSERT_TRUE(whole) << whole.error().message;
+  EXPECT_EQ(whole->model->Fingerprint(), model->Fingerprint());
+  EXPECT_EQ(whole->same_model, whole->model);
+  EXPECT_THAT(read, testing::ElementsAre("a file"));
+  archived.read = [](const std::string&) -> Result<ModelPtr> { return MakeModel(2); };
+  EXPECT_THAT(Read(archived).error().message, HasSubstr("a model is damaged"));
+  archived.read = [](const std::string& file) -> Result<ModelPtr> {
+    return Unavailable(file + " is on a disk that is gone");
+  };
+  EXPECT_THAT(Read(archived).error().message,
+              HasSubstr("a file is on a disk that is gone at byte"));
+}
+
+TEST(Archive, AStoredModelIsReadWithoutItsFile) {
+  BinaryWriter writer;
+  const ModelPtr model = MakeModel(1);
+  writer("there", StoredModel{model, 0, ""});
+  writer("in a file", StoredModel{nullptr, model->Fingerprint(), "a file"});
+  writer("none", StoredModel{});
+  const Archived archived = std::move(writer).Take();
+  BinaryReader reader(archived);
+  StoredModel there;
+  StoredModel in_a_file;
+  StoredModel none;
+  reader("there", there);
+  reader("in a file", in_a_file);
+  reader("none", none);
+  ASSERT_TRUE(reader.Finish());
+  EXPECT_EQ(reader.Load(there).value(), model);
+  EXPECT_EQ(in_a_file.file, "a file");
+  EXPECT_EQ(in_a_file.fingerprint, model->Fingerprint());
+  EXPECT_THAT(reader.Load(in_a_file).error().message, HasSubstr("a model is missing"));
+  EXPECT_FALSE(none.exists());
 }
 
 TEST(Archive, ATruthValueIsZeroOrOne) {

@@ -21,7 +21,7 @@ struct LoggedEvent {
 };
 
 struct Recovered {
-  std::optional<Archived> snapshot;  // empty: from the beginning
+  std::optional<Archived> snapshot;  // empty: from the beginning; reads its models from the log
   std::vector<LoggedEvent> events;   // after the snapshot, in order
 };
 
@@ -35,7 +35,7 @@ class EventLog {
   virtual Result<void> SaveSnapshot(Archived snapshot) = 0;
   virtual Result<Recovered> Load() const = 0;
   // The same told one by one, the snapshot first if there is one: the models of many events need
-  // not be in memory together. The first error ends it.
+  // not be in memory together, nor those of a snapshot. The first error ends it.
   using OnSnapshot = std::function<Result<void>(const Archived&)>;
   using OnEvent = std::function<Result<void>(const LoggedEvent&)>;
   virtual Result<void> Replay(const OnSnapshot& on_snapshot, const OnEvent& on_event) const;

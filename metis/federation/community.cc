@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <new>
+#include <utility>
 
 #include "metis/core/planted.h"
 #include "metis/core/text.h"
@@ -16,9 +17,9 @@ constexpr int kContributionBits = 30;
 constexpr double kShareToSum = 1 << (kSumFractionBits - kContributionBits);
 constexpr std::align_val_t kAlignment{64};
 
-void FreeSums(int64_t* sums) { ::operator delete[](sums, kAlignment); }
-
 }  // namespace
+
+void Community::FreeSums::operator()(int64_t* sums) const { ::operator delete[](sums, kAlignment); }
 
 Result<void> Gate::Check(const Model& model) const {
   if (Planted(PlantedBug::kNanPasses)) return {};
@@ -31,12 +32,7 @@ Result<void> Gate::Check(const Model& model) const {
 
 Community::Community(ModelPtr initial, Gate gate, ModelPool& pool, ModelStore& store,
                      const Kernels& kernels)
-    : gate_(gate),
-      pool_(pool),
-      store_(store),
-      kernels_(kernels),
-      current_(std::move(initial)),
-      sums_(nullptr, FreeSums) {
+    : gate_(gate), pool_(pool), store_(store), kernels_(kernels), current_(std::move(initial)) {
   METIS_CHECK(gate.max_parameter > 0 && gate.max_parameter * gate.max_learners < 0x1p23);
   METIS_CHECK(current_ != nullptr && current_->schema()->hash() == pool.schema()->hash());
 }
@@ -97,16 +93,24 @@ std::vector<WeightedModel> Community::Terms(const std::vector<ModelPtr>& models)
   return terms;
 }
 
-Result<void> Community::EnsureSums() {
-  if (sums_valid_) return {};
-  Result<std::vector<ModelPtr>> models = StoredModels();
-  if (!models) return models.error();
-  size_t size = current_->size();
-  if (!sums_) {
-    sums_.reset(static_cast<int64_t*>(::operator new[](size * sizeof(int64_t), kAlignment)));
+Result<Community::Sums> Community::SumUp(const std::map<LearnerId, int64_t>& shares) const {
+  if (!models_kept_) return Invalid("the learners' models are no longer kept");
+  const size_t size = current_->size();
+  Sums sums(static_cast<int64_t*>(::operator new[](size * sizeof(int64_t), kAlignment)));
+  std::fill_n(sums.get(), size, 0);
+  for (const auto& [learner, share] : shares) {
+    Result<ModelPtr> model = store_.Get(learner);
+    if (!model) return model.error();
+    kernels_.replace(sums.get(), Weighted(share, *model), {}, 0, nullptr, size);
   }
-  kernels_.average(Terms(*models), 0, sums_.get(), nullptr, size);
-  sums_valid_ = true;
+  return sums;
+}
+
+Result<void> Community::EnsureSums() {
+  if (sums_) return {};
+  Result<Sums> sums = SumUp(shares_);
+  if (!sums) return sums.error();
+  sums_ = *std::move(sums);
   return {};
 }
 
@@ -195,7 +199,7 @@ Result<void> Community::ReplaceAll(std::vector<Contribution> contributions) {
   shares_ = std::move(shares);
   models_kept_ = true;
   total_ = total;
-  sums_valid_ = false;
+  sums_ = nullptr;
   if (total_ == 0) return {};
   // From the models at hand, not the store's: nothing can fail from here on.
   std::vector<WeightedModel> terms;
@@ -210,7 +214,7 @@ Result<void> Community::ReplaceAll(std::vector<Contribution> contributions) {
 void Community::ForgetModels() {
   for (const auto& [learner, share] : shares_) store_.Erase(learner);
   models_kept_ = false;
-  sums_valid_ = false;
+  sums_ = nullptr;
 }
 
 ModelPtr Community::Average(const std::vector<WeightedModel>& terms) const {
@@ -232,22 +236,25 @@ Result<void> Community::RaiseScale(double largest) {
   int exponent = scale_exponent_;
   while (std::ldexp(1.0, exponent) < largest) ++exponent;
   if (exponent == scale_exponent_) return {};
-  std::vector<ModelPtr> models;
-  if (models_kept_) {
-    Result<std::vector<ModelPtr>> stored = StoredModels();
-    if (!stored) return stored.error();
-    models = *std::move(stored);
-  }
   // Shares move to the coarser grid; ties to even, as in Quantise().
-  total_ = 0;
-  for (auto& [learner, share] : shares_) {
+  std::map<LearnerId, int64_t> shares = shares_;
+  int64_t total = 0;
+  for (auto& [learner, share] : shares) {
     share = static_cast<int64_t>(
         std::nearbyint(std::ldexp(static_cast<double>(share), scale_exponent_ - exponent)));
-    total_ += share;
+    total += share;
   }
+  const bool summed = std::exchange(sums_, nullptr) != nullptr;
+  if (models_kept_ && total > 0) {
+    Result<Sums> sums = SumUp(shares);
+    if (!sums) return sums.error();
+    sums_ = *std::move(sums);
+  }
+  shares_ = std::move(shares);
+  total_ = total;
   scale_exponent_ = exponent;
-  sums_valid_ = false;
-  if (models_kept_ && total_ > 0) current_ = Average(Terms(models));
+  if (sums_) Exchange({}, {});
+  if (!summed) sums_ = nullptr;
   return {};
 }
 
@@ -266,7 +273,7 @@ void Community::Save(BinaryWriter& archive) const {
 Result<void> Community::Restore(BinaryReader& archive) {
   int64_t exponent = 0;
   ModelPtr current;
-  std::map<LearnerId, std::pair<int64_t, ModelPtr>> terms;
+  std::map<LearnerId, std::pair<int64_t, StoredModel>> terms;
   archive("scale_exponent", exponent);
   archive("current", current);
   archive("terms", terms);
@@ -274,19 +281,22 @@ Result<void> Community::Restore(BinaryReader& archive) {
   if (exponent < 0 || exponent > 64) return Invalid(Text("the snapshot has scale 2^", exponent));
   scale_exponent_ = static_cast<int>(exponent);
   current_ = std::move(current);
-  models_kept_ = terms.empty() || terms.begin()->second.second != nullptr;
-  for (auto& [learner, term] : terms) {
-    auto& [share, model] = term;
+  models_kept_ = terms.empty() || terms.begin()->second.second.exists();
+  for (const auto& [learner, term] : terms) {
+    const auto& [share, stored] = term;
     const bool in_range = share >= 0 && share <= (int64_t{1} << kContributionBits);
-    if (!in_range || (model != nullptr) != models_kept_) {
+    if (!in_range || stored.exists() != models_kept_) {
       return Invalid(Text("the snapshot's contribution of learner ", learner, " is damaged"));
     }
     shares_[learner] = share;
     total_ += share;
     if (!models_kept_) continue;
-    if (Result<void> put = store_.Put(learner, std::move(model)); !put) return put.error();
+    // One after the other: the store may have room for few of them.
+    Result<ModelPtr> model = archive.Load(stored);
+    if (!model) return model.error();
+    if (Result<void> put = store_.Put(learner, *std::move(model)); !put) return put.error();
   }
-  sums_valid_ = false;
+  sums_ = nullptr;
   return {};
 }
 

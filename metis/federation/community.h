@@ -64,7 +64,7 @@ class Community {
   // nobody can be replaced or withdrawn, and Recompute() gives Current().
   void ForgetModels();
 
-  // The definition, from scratch: O(M N).
+  // The definition, from scratch, with all models at hand: O(M N).
   Result<ModelPtr> Recompute() const;
 
   const ModelPtr& Current() const { return current_; }
@@ -85,6 +85,11 @@ class Community {
   Result<void> Restore(BinaryReader& archive);
 
  private:
+  struct FreeSums {
+    void operator()(int64_t* sums) const;
+  };
+  using Sums = std::unique_ptr<int64_t[], FreeSums>;
+
   // Exactly: contribution / scale * 2^30.
   Result<int64_t> Quantise(double contribution) const;
   Result<void> Admit(LearnerId learner, const ModelPtr& model) const;
@@ -93,7 +98,8 @@ class Community {
   Result<std::vector<ModelPtr>> StoredModels() const;
   std::vector<WeightedModel> Terms(const std::vector<ModelPtr>& models) const;
   ModelPtr Average(const std::vector<WeightedModel>& terms) const;  // checked: P is not 0
-  // W from the stored models, unless it is already kept. O(M N).
+  // W of the stored models, which are read one after the other. O(M N).
+  Result<Sums> SumUp(const std::map<LearnerId, int64_t>& shares) const;
   Result<void> EnsureSums();
   void Exchange(WeightedModel incoming, WeightedModel outgoing);
 
@@ -107,9 +113,7 @@ class Community {
   bool models_kept_ = true;              // the store has the model of everybody in shares_
   int64_t total_ = 0;                    // P on the grid
   int scale_exponent_ = 0;
-  // W; empty until the first Replace, and after ReplaceAll until the next.
-  std::unique_ptr<int64_t[], void (*)(int64_t*)> sums_;
-  bool sums_valid_ = false;
+  Sums sums_;  // W; null until it is needed, and after ReplaceAll until it is needed again
 };
 
 }  // namespace metis::federation

@@ -96,7 +96,7 @@ class CrashTest : public ::testing::Test {
     EXPECT_EQ(loaded->snapshot.has_value(), n > 0);
     if (loaded->snapshot) {
       EXPECT_EQ(loaded->snapshot->bytes, SnapshotAfter(n).bytes);
-      EXPECT_TRUE(SameBits(loaded->snapshot->models.at(1), ModelOf(n + 1)));
+      EXPECT_TRUE(SameBits(ModelAt(*loaded->snapshot, 1), ModelOf(n + 1)));
       ++snapshots_seen_[n];
     }
     for (const LoggedEvent& logged : loaded->events) ExpectEvent(logged, ++n);

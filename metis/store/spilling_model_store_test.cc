@@ -114,6 +114,48 @@ TEST_F(SpillingModelStoreTest, ADamagedFileIsAnErrorNotAModel) {
   EXPECT_FALSE(store.Get(LearnerId(0)));
 }
 
+// What a controller that fits while it runs needs to start again.
+TEST_F(SpillingModelStoreTest, ACommunityIsRestoredWithFewModelsInMemory) {
+  constexpr uint32_t kLearners = 20;
+  SpillingModelStore store(*blobs_, 0);
+  Community before(models_.From(0), Gate{}, models_.pool(), store);
+  for (uint32_t k = 0; k < kLearners; ++k) {
+    ASSERT_TRUE(before.Replace(LearnerId(k), 0.5 + 0.01 * k, models_.From(0.1f * float(k))));
+  }
+  BinaryWriter writer;
+  before.Save(writer);
+  Archived archived = std::move(writer).Take();
+  ASSERT_EQ(archived.files.size(), kLearners);
+
+  blobs_ = nullptr;
+  ModelPool pool(models_.schema());  // counts
+  blobs_ = BlobStore::Open(home_ / "blobs", pool).value();
+  archived.read = [&](const std::string& file) { return blobs_->Read(file); };
+  SpillingModelStore spilling(*blobs_, 0);
+  Community after(pool.Zero(), Gate{}, pool, spilling);
+  BinaryReader reader(archived);
+  ASSERT_TRUE(after.Restore(reader));
+  ASSERT_TRUE(reader.Finish());
+  constexpr size_t kFew = 4;
+  EXPECT_LE(pool.allocated(), kFew);
+
+  MemoryModelStore memory;
+  Community expected(models_.From(0), Gate{}, models_.pool(), memory);
+  for (uint32_t k = 0; k < kLearners; ++k) {
+    ASSERT_TRUE(expected.Replace(LearnerId(k), 0.5 + 0.01 * k, models_.From(0.1f * float(k))));
+  }
+  for (Community* each : {&after, &expected}) {
+    ASSERT_TRUE(each->Replace(LearnerId(3), 0.75, models_.From(-3)));
+    ASSERT_TRUE(each->Withdraw(LearnerId(5)));
+  }
+  EXPECT_TRUE(SameBits(after.Current(), expected.Current()));
+  EXPECT_LE(pool.allocated(), kFew);
+  for (Community* each : {&after, &expected}) ASSERT_TRUE(each->RaiseScale(64));
+  EXPECT_TRUE(SameBits(after.Current(), expected.Current()));
+  EXPECT_EQ(StateBytes(after), StateBytes(expected));
+  EXPECT_LE(pool.allocated(), kFew);
+}
+
 class AnyBudget : public SpillingModelStoreTest, public ::testing::WithParamInterface<uint64_t> {};
 
 // One history of a community, told to two that differ in their store only.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <filesystem>
+#include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -44,6 +46,7 @@ struct Row {
 };
 
 constexpr size_t kNameDigits = 64;
+constexpr std::string_view kTheSnapshot = "the snapshot after event";
 
 Result<std::string> KeepAll(BlobStore& blobs, const Archived& archived) {
   std::string names;
@@ -93,7 +96,9 @@ struct SqliteEventLog::State {
   Result<void> Insert(const char* sql, const Row& row) const;
   Result<void> ReplaceSnapshot(const Row& row) const;
   Result<Row> CheckedRow(const Statement& rows, std::string_view of) const;
-  Result<Archived> Assemble(Row row, std::string_view of) const;
+  Result<ModelPtr> ReadModel(const std::string& name, std::string_view of, int64_t number) const;
+  Result<Archived> AssembleEvent(Row row) const;
+  Result<void> Tell(Row snapshot, const OnSnapshot& on_snapshot) const;
 
   const std::string path;
   BlobStore& blobs;
@@ -283,14 +288,40 @@ Result<Row> SqliteEventLog::State::CheckedRow(const Statement& rows, std::string
   return row;
 }
 
-Result<Archived> SqliteEventLog::State::Assemble(Row row, std::string_view of) const {
+Result<ModelPtr> SqliteEventLog::State::ReadModel(const std::string& name, std::string_view of,
+                                                  int64_t number) const {
+  Result<ModelPtr> model = blobs.Read(name);
+  if (!model) return model.error().In(Text(path, ": ", of, " ", number));
+  return model;
+}
+
+Result<Archived> SqliteEventLog::State::AssembleEvent(Row row) const {
   Archived archived{std::move(row.bytes), {}};
   for (const std::string& name : SplitNames(row.blobs)) {
-    Result<ModelPtr> model = blobs.Read(name);
-    if (!model) return model.error().In(Text(path, ": ", of, " ", row.number));
+    Result<ModelPtr> model = ReadModel(name, "event", row.number);
+    if (!model) return model.error();
     archived.models.push_back(*std::move(model));
   }
   return archived;
+}
+
+// Its models are read when they are asked for: they may be more than memory holds.
+Result<void> SqliteEventLog::State::Tell(Row snapshot, const OnSnapshot& on_snapshot) const {
+  Archived archived{std::move(snapshot.bytes), {}};
+  for (std::string& name : SplitNames(snapshot.blobs)) {
+    archived.files[archived.models.size()] = std::move(name);
+    archived.models.push_back(nullptr);
+  }
+  const auto unreadable = std::make_shared<std::optional<Error>>();
+  archived.read = [this, unreadable, number = snapshot.number](const std::string& name) {
+    Result<ModelPtr> model = ReadModel(name, kTheSnapshot, number);
+    if (!model) *unreadable = model.error();
+    return model;
+  };
+  Result<void> told = on_snapshot(archived);
+  if (!told && *unreadable) return **unreadable;
+  if (!told) return told.error().In(path);
+  return told;
 }
 
 Result<void> SqliteEventLog::Replay(const OnSnapshot& on_snapshot, const OnEvent& on_event) const {
@@ -299,11 +330,10 @@ Result<void> SqliteEventLog::Replay(const OnSnapshot& on_snapshot, const OnEvent
     Statement rows(state.database.get(), "SELECT * FROM snapshots");
     int result = rows.Step();
     if (result == SQLITE_ROW) {
-      Result<Row> row = state.CheckedRow(rows, "the snapshot after event");
+      Result<Row> row = state.CheckedRow(rows, kTheSnapshot);
       if (!row) return row.error();
-      Result<Archived> snapshot = state.Assemble(*std::move(row), "the snapshot after event");
-      if (!snapshot) return snapshot.error();
-      if (Result<void> told = on_snapshot(*snapshot); !told) return told.error().In(state.path);
+      Result<void> told = state.Tell(*std::move(row), on_snapshot);
+      if (!told) return told;
     } else if (result != SQLITE_DONE) {
       return state.Fault("reading");
     }
@@ -316,7 +346,7 @@ Result<void> SqliteEventLog::Replay(const OnSnapshot& on_snapshot, const OnEvent
     if (!row) return row.error();
     if (row->number != expected) return state.Damaged(Text("event ", expected, " is missing"));
     const Instant time = Instant::FromNanoseconds(row->time_ns);
-    Result<Archived> archived = state.Assemble(*std::move(row), "event");
+    Result<Archived> archived = state.AssembleEvent(*std::move(row));
     if (!archived) return archived.error();
     drivers::LoggedEvent logged{time, {}};
     BinaryReader reader(*archived);

@@ -96,7 +96,7 @@ TEST_F(SqliteEventLogTest, ASnapshotReplacesTheEventsBeforeItAndTheirModels) {
   ASSERT_TRUE(recovered.snapshot);
   EXPECT_EQ(recovered.snapshot->bytes, "state");
   ASSERT_EQ(recovered.snapshot->models.size(), 3u);
-  EXPECT_TRUE(SameBits(recovered.snapshot->models[1], two));
+  EXPECT_TRUE(SameBits(ModelAt(*recovered.snapshot, 1), two));
   ExpectHistory(recovered.events, 12);
   recovered = {};
   ASSERT_TRUE(log->SaveSnapshot({"later", {two}}));
@@ -269,6 +269,23 @@ TEST_F(SqliteEventLogTest, AMissingModelIsNamedWithItsEvent) {
   const std::string said = Open()->Load().error().message;
   EXPECT_THAT(said, HasSubstr(path_ + ": event 4: "));
   EXPECT_THAT(said, HasSubstr("No such file"));
+}
+
+TEST_F(SqliteEventLogTest, AMissingModelIsNamedWithItsSnapshot) {
+  auto log = Open();
+  ASSERT_TRUE(log->Append(history()[0].first, history()[0].second));
+  ASSERT_TRUE(log->SaveSnapshot(harness_.controller().Snapshot()));
+  log = nullptr;
+  blobs_ = nullptr;
+  for (const auto& [path, bytes] : AllFiles(home_ / "blobs")) {
+    if (!path.ends_with("lock")) fs::remove(path);
+  }
+  log = Open();
+  const auto opened = DurableController::Open(harness_.settings(), harness_.initial(),
+                                              harness_.models().pool(), *log, {});
+  ASSERT_FALSE(opened);
+  EXPECT_THAT(opened.error().message, HasSubstr(path_ + ": the snapshot after event 1: "));
+  EXPECT_THAT(opened.error().message, HasSubstr("No such file"));
 }
 
 TEST_F(SqliteEventLogTest, AFullDiskRefusesAnEventAndHarmsNothing) {

@@ -64,4 +64,9 @@ inline bool SameBits(const ModelPtr& a, const ModelPtr& b) {
          std::memcmp(a->bytes().data(), b->bytes().data(), a->bytes().size()) == 0;
 }
 
+// Of a snapshot that a log has told of.
+inline ModelPtr ModelAt(const Archived& archived, size_t place) {
+  return archived.read(archived.files.at(place)).value();
+}
+
 }  // namespace metis::store
