@@ -7,6 +7,7 @@ import { spawn } from "node:child_process";
 import path from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 import { corners, downloadedCsv, launch, shapes } from "./browser.mjs";
 import {
   cellOf, count, drawn, field, longestStall, names, openDashboard, percent, share, shows, WAIT, watchStalls,
@@ -36,6 +37,7 @@ async function serve(status, listen = "127.0.0.1:0") {
   });
   const publish = (next) => server.stdin.write(`${JSON.stringify(next)}\n`);
   if (status) publish(status);
+  while (status && !(await fetch(new URL("status.json", url))).ok) await pause(20); // until it has read it
   const end = () =>
     new Promise((resolve) => {
       server.once("exit", resolve);
