@@ -11,7 +11,7 @@ namespace metis::federation {
 
 ValidationCycle::ValidationCycle(TriggerKind trigger, const TriggerSettings& settings,
                                  CycleThresholds thresholds)
-    : trigger_(trigger), settings_(settings), thresholds_(thresholds) {}
+    : settings_(settings), trigger_(MakeTrigger(trigger, settings, thresholds)) {}
 
 void ValidationCycle::Begin(double validation_loss) {
   uint64_t cycle = record_.cycle + 1;
@@ -20,42 +20,15 @@ void ValidationCycle::Begin(double validation_loss) {
   if (!std::isnan(validation_loss)) record_.losses.push_back(validation_loss);
 }
 
-bool ValidationCycle::EpochIsFailure(double loss, CycleReason& why) const {
-  why = CycleReason::kC1;
-  double previous = record_.losses.empty() ? 0 : record_.losses.back();
-  // A loss of zero cannot improve, and one that is no number says nothing good.
-  if (!(previous > 0) || !std::isfinite(previous) || !std::isfinite(loss)) return true;
-  double change_pct = 100 * (loss - previous) / previous;
-  if (change_pct >= 0) return true;
-  why = CycleReason::kC2;
-  return -change_pct <= thresholds_.vc_loss_pct;
-}
-
-bool ValidationCycle::Decide(double validation_loss, uint64_t staleness) {
-  if (trigger_ == TriggerKind::kEpochs) {
-    record_.reason = CycleReason::kEpochs;
-    return record_.epochs >= settings_.local_epochs;
-  }
-  CycleReason why;
-  bool failure = EpochIsFailure(validation_loss, why);
-  if (failure) ++record_.failures;
-  if (Planted(PlantedBug::kConsecutiveTombstones) && !failure) record_.failures = 0;
-  if (failure && record_.failures > thresholds_.vc_tombstones) {
-    record_.reason = why;
-    return true;
-  }
-  if (limit_ && static_cast<double>(staleness) > *limit_) {
-    record_.reason = CycleReason::kC3;
-    return true;
-  }
-  record_.reason = CycleReason::kMaxEpochs;
-  return record_.epochs >= settings_.max_epochs;
-}
-
 bool ValidationCycle::EpochEnded(double validation_loss, uint64_t staleness) {
   ++record_.epochs;
   record_.staleness = staleness;
-  bool ask = Decide(validation_loss, staleness);
+  const EndedEpoch epoch{validation_loss, staleness, limit_};
+  const std::optional<CycleReason> failure = trigger_->Failure(record_, epoch);
+  if (failure) ++record_.failures;
+  if (Planted(PlantedBug::kConsecutiveTombstones) && !failure) record_.failures = 0;
+  const auto [ask, reason] = trigger_->Judge(record_, epoch, failure);
+  record_.reason = reason;
   // Once there is a validation set, a loss that is no number is recorded too: the next one has
   // nothing to compare with.
   bool recorded = !std::isnan(validation_loss) || !record_.losses.empty();

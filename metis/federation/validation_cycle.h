@@ -1,23 +1,18 @@
-// When a learner asks for an update (paper, section V). A cycle runs from a received community
-// model to the learner's request. With the epochs trigger it has uf epochs; with the adaptive
-// trigger it ends when the local validation loss no longer improves enough, or when the model grows
-// too stale:
-//
-//   Vpct = 100 (VLoss_i - VLoss_{i-1}) / VLoss_{i-1}, VLoss_0 being the received model's loss
-//   failure: (C1) Vpct >= 0, or (C2) Vpct < 0 and |Vpct| <= VC_Loss
-//   VC_Tomb failures of the whole cycle are forgiven, consecutive or not; the next one asks
-//   (C3) S_k > statistic of the staleness of the learner's first `staleness_window` cycles: asks at
-//   once
+// The books of a learner's validation cycles (paper, section V). A cycle runs from a received
+// community model to the learner's request; when that is due, the trigger says (trigger.h). After
+// its first `staleness_window` cycles there is a limit of staleness for it to compare with.
 //
 // Owned by one LearnerSession. O(1) an epoch.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "metis/federation/event.h"
 #include "metis/federation/settings.h"
+#include "metis/federation/trigger.h"
 
 namespace metis::federation {
 
@@ -38,13 +33,10 @@ class ValidationCycle {
   std::optional<double> staleness_limit() const { return limit_; }
 
  private:
-  bool EpochIsFailure(double loss, CycleReason& why) const;
-  bool Decide(double validation_loss, uint64_t staleness);
   double Statistic() const;
 
-  TriggerKind trigger_;
   TriggerSettings settings_;
-  CycleThresholds thresholds_;
+  std::unique_ptr<const Trigger> trigger_;
 
   CycleRecord record_;
   std::vector<double> first_staleness_;  // of the first staleness_window cycles
