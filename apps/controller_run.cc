@@ -7,6 +7,7 @@
 #include <iostream>
 #include <limits>
 #include <optional>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -149,7 +150,12 @@ Result<void> ControllerRun::OpenStorage() {
     blobs_ = *std::move(blobs);
   }
   if (!durable) {
-    log_ = std::make_unique<drivers::NoEventLog>();
+    if (blobs_) (void)blobs_->RemoveAllBut({});  // of an earlier process
+    log_ = std::make_unique<drivers::NoEventLog>([this](const Archived& snapshot) {
+      std::set<std::string> needed;
+      for (const auto& [place, name] : snapshot.files) needed.insert(name);
+      if (blobs_) (void)blobs_->RemoveAllBut(needed);  // what cannot be removed now can be later
+    });
     return {};
   }
   Result<std::unique_ptr<store::SqliteEventLog>> log =
@@ -175,16 +181,15 @@ Result<void> ControllerRun::OpenHost() {
   options.settings = setup_.config.federation;
   options.initial = setup_.initial.model;
   if (storage.durability == store::Durability::kFull) {
+    options.before_snapshot = [this] { return writer_->Sync(); };
+  }
+  options.snapshot_every = std::numeric_limits<uint64_t>::max();  // nobody would keep them
+  if (blobs_) {
     options.snapshot_every = storage.snapshot_every;
     options.snapshot_bytes = store::LogBudget(options.settings.membership.learners,
                                               setup_.initial.model->bytes().size());
-    options.before_snapshot = [this] { return writer_->Sync(); };
-  } else {
-    options.snapshot_every = std::numeric_limits<uint64_t>::max();  // nobody would keep them
-  }
-  if (blobs_) {
-    const uint64_t budget = storage.memory_mb > 0 ? storage.memory_mb * 1'000'000
-                                                  : std::numeric_limits<uint64_t>::max();
+    const uint64_t budget =
+        storage.memory_mb > 0 ? storage.memory_mb << 20 : std::numeric_limits<uint64_t>::max();
     options.store = std::make_unique<store::SpillingModelStore>(*blobs_, budget);
   }
   options.before_event = [this] { return writer_->Ready(); };

@@ -394,6 +394,9 @@ TEST(ForecastNeeds, CountsWhatAControllerKeeps) {
   config.storage.memory_mb = 1;
   EXPECT_EQ(ForecastNeeds(config, model, false).memory, (3 + 4) * model + (1 << 20));
   config.storage.durability = store::Durability::kNone;
+  EXPECT_EQ(ForecastNeeds(config, model, false).disk, (3 + 101 + 6) * model + 100 * 2048)
+      << "what memory does not hold is there, too";
+  config.storage.memory_mb = 0;
   EXPECT_EQ(ForecastNeeds(config, model, false).disk, 6 * model + 100 * 2048);
 }
 

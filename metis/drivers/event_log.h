@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "metis/core/archive.h"
@@ -21,8 +22,9 @@ struct LoggedEvent {
 };
 
 struct Recovered {
-  std::optional<Archived> snapshot;  // empty: from the beginning; reads its models from the log
-  std::vector<LoggedEvent> events;   // after the snapshot, in order
+  // Empty: from the beginning. Reads its models from the log, until its next snapshot.
+  std::optional<Archived> snapshot;
+  std::vector<LoggedEvent> events;  // after the snapshot, in order
 };
 
 class EventLog {
@@ -57,15 +59,19 @@ class MemoryEventLog final : public EventLog {
 };
 
 // Keeps nothing: for a federation that may be lost with its process. Models are let go as soon as
-// the controller does.
+// the controller does. A snapshot is shown, to whoever wants to know what is still needed.
 class NoEventLog final : public EventLog {
  public:
+  using Look = std::function<void(const Archived& snapshot)>;
+  explicit NoEventLog(Look look = nullptr) : look_(std::move(look)) {}
+
   Result<void> Append(Instant, const federation::Event&) override {
     ++events_;
     return {};
   }
-  Result<void> SaveSnapshot(Archived) override {
+  Result<void> SaveSnapshot(Archived snapshot) override {
     before_snapshot_ = events_;
+    if (look_) look_(snapshot);
     return {};
   }
   Result<Recovered> Load() const override { return Recovered(); }
@@ -73,6 +79,7 @@ class NoEventLog final : public EventLog {
   uint64_t events() const { return events_; }  // appended so far
 
  private:
+  const Look look_;
   uint64_t events_ = 0;
   uint64_t before_snapshot_ = 0;
 };

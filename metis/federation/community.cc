@@ -270,7 +270,7 @@ void Community::Save(BinaryWriter& archive) const {
   archive("terms", terms);
 }
 
-Result<void> Community::Restore(BinaryReader& archive) {
+Result<void> Community::Restore(BinaryReader& archive, bool set_aside) {
   int64_t exponent = 0;
   ModelPtr current;
   std::map<LearnerId, std::pair<int64_t, StoredModel>> terms;
@@ -295,6 +295,7 @@ Result<void> Community::Restore(BinaryReader& archive) {
     Result<ModelPtr> model = archive.Load(stored);
     if (!model) return model.error();
     if (Result<void> put = store_.Put(learner, *std::move(model)); !put) return put.error();
+    if (set_aside) store_.SetAside(learner);
   }
   sums_ = nullptr;
   return {};

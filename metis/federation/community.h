@@ -81,8 +81,9 @@ class Community {
   size_t learners() const { return shares_.size(); }
 
   void Save(BinaryWriter& archive) const;
-  // Into a freshly constructed community; the store is filled. An error leaves it unusable.
-  Result<void> Restore(BinaryReader& archive);
+  // Into a freshly constructed community; the store is filled, and each model set aside as it comes
+  // if asked for. An error leaves it unusable.
+  Result<void> Restore(BinaryReader& archive, bool set_aside = false);
 
  private:
   struct FreeSums {

@@ -147,7 +147,8 @@ class SyncProtocol final : public Protocol {
     archive("reported", reported_);
   }
   Result<void> Restore(BinaryReader& archive) override {
-    if (Result<void> restored = community_.Restore(archive); !restored) return restored;
+    // Of the finished round, as in TryCommit().
+    if (Result<void> restored = community_.Restore(archive, true); !restored) return restored;
     archive("round", round_);
     archive("base", base_);
     archive("deadline_passed", deadline_passed_);

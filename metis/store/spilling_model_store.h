@@ -1,7 +1,7 @@
 // Learners' latest models, in memory up to a budget: beyond it the ones put longest ago, and always
 // those that were set aside, are kept on disk only and read when they are needed. With a durable
-// log their files are there already, and every snapshot refers to them; without one nothing removes
-// the files. A model that the disk refuses stays in memory, so that results never depend on the
+// log their files are there already. Every snapshot refers to them: whoever takes one can remove
+// the others. A model that the disk refuses stays in memory, so that results never depend on the
 // disk. Owned by one Community; not thread-safe.
 #pragma once
 

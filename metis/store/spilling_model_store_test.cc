@@ -156,6 +156,27 @@ TEST_F(SpillingModelStoreTest, ACommunityIsRestoredWithFewModelsInMemory) {
   EXPECT_LE(pool.allocated(), kFew);
 }
 
+// The next round's models come beside them: a restart must not need more than the run did.
+TEST_F(SpillingModelStoreTest, ARoundIsRestoredToTheDiskWhateverTheBudget) {
+  SpillingModelStore store(*blobs_, 0);
+  Community before(models_.From(0), Gate{}, models_.pool(), store);
+  ASSERT_TRUE(before.ReplaceAll({{LearnerId(0), 0.25, models_.From(1)},
+                                 {LearnerId(1), 1, models_.From(2)},
+                                 {LearnerId(2), 0.5, models_.From(3)}}));
+  BinaryWriter writer;
+  before.Save(writer);
+  Archived archived = std::move(writer).Take();
+  archived.read = [&](const std::string& file) { return blobs_->Read(file); };
+  for (const bool set_aside : {false, true}) {
+    SpillingModelStore roomy(*blobs_, 100 * one_);
+    Community after(models_.From(0), Gate{}, models_.pool(), roomy);
+    BinaryReader reader(archived);
+    ASSERT_TRUE(after.Restore(reader, set_aside));
+    EXPECT_EQ(roomy.bytes_in_memory(), set_aside ? 0 : 3 * one_);
+    EXPECT_TRUE(SameBits(after.Recompute().value(), before.Current()));
+  }
+}
+
 class AnyBudget : public SpillingModelStoreTest, public ::testing::WithParamInterface<uint64_t> {};
 
 // One history of a community, told to two that differ in their store only.
