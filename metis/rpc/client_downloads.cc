@@ -194,7 +194,9 @@ void ClientDownloads::Received(Wanted& wanted, grpc::ByteBuffer& buffer) {
   }
   Result<void> added = wanted.partial->AddPieces(frame->header, frame->pieces);
   if (!added) return TryAgain(wanted, added.error().message);
-  wanted.backoff.Reset();
+  // One that is damaged again and again gets no further, and longer pauses.
+  if (wanted.partial->offset() > wanted.furthest) wanted.backoff.Reset();
+  wanted.furthest = std::max(wanted.furthest, wanted.partial->offset());
   if (wanted.partial->complete()) Complete(wanted);
 }
 

@@ -46,6 +46,7 @@ class ClientDownloads {
     Instant due;                 // without a stream: not before
     bool offered_again = false;  // since the stream was opened
     uint32_t spoiled = 0;        // how often it was whole, and not the announced one
+    uint64_t furthest = 0;       // offset that was ever reached
 
     bool community() const;
   };

@@ -77,6 +77,7 @@ void Download::Open(const ReceivedFrame& frame) {
       std::scoped_lock lock(mutex_);
       ended_ = true;
     }
+    Uncount();
     return Write(EndFrame(false, Text("no model ", Hex(open.fingerprint()),
                                       " is offered to you any more: ask again")));
   }
@@ -94,6 +95,7 @@ void Download::Next() {
       std::scoped_lock lock(mutex_);
       ended_ = true;
     }
+    Uncount();
     return Write(EndFrame(true, ""));
   }
   if (core_->options.settings.transfer == wire::Encoding::kRaw) return Write(MakeChunk(*sender_));
@@ -118,7 +120,6 @@ void Download::OnWriteDone(bool ok) {
     ended = ended_;
   }
   if (!ended) return Next();
-  Uncount();
   if (sender_) participant_->Served(sender_->model()->Fingerprint());
   Fail(grpc::StatusCode::OK, "");
 }

@@ -76,7 +76,7 @@ class ModelReceiver {
   // The same for a payload that lies in pieces, as networks deliver it. Raw values are copied once,
   // to their place, and read once: the checksum of a large chunk is looked at when the last one has
   // come and the whole is wrong. Then the error is that of the first damaged one, and offset() is
-  // back where it begins.
+  // back where it begins; at 0 if that has happened before and again.
   Result<void> AddPieces(const FrameHeader& header,
                          std::span<const std::span<const std::byte>> pieces);
   // The whole model: an error if a part is missing or it is not the announced one. Its fingerprint
@@ -100,6 +100,7 @@ class ModelReceiver {
   RunningFingerprint whole_;            // of what is there
   float magnitude_ = 0;                 // likewise
   std::vector<FrameHeader> unchecked_;  // of the chunks whose checksums were not looked at
+  uint32_t returns_ = 0;                // to a damaged chunk
   std::vector<std::byte> joined_;       // of pieces, where they must lie together
   std::unique_ptr<ZSTD_DCtx_s, transfer_internal::FreeZstd> decompressor_;  // null until needed
 };

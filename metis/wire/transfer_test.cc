@@ -192,12 +192,16 @@ TEST_P(Transfer, GoesBackToTheFirstDamagedChunk) {
   }
 }
 
-TEST_P(Transfer, GoesBackAsOftenAsItIsDamaged) {
+TEST_P(Transfer, GoesBackTwiceAndBeginsAnewWhenItIsDamagedAgain) {
   ModelReceiver receiver = Receiver();
-  for (const uint64_t next : {uint64_t{0}, uint64_t{1} << 20, uint64_t{2} << 20}) {
+  for (const uint64_t next : {uint64_t{0}, uint64_t{1} << 20}) {
     ASSERT_FALSE(SendDamaged(model_, GetParam(), receiver, {next}));
     EXPECT_EQ(receiver.offset(), next);
   }
+  // Values that are decoded are checked chunk by chunk: nothing else is read for it.
+  const uint64_t last = uint64_t{2} << 20;
+  ASSERT_FALSE(SendDamaged(model_, GetParam(), receiver, {last}));
+  EXPECT_EQ(receiver.offset(), GetParam() == Encoding::kRaw ? 0 : last);
   ASSERT_TRUE(SendDamaged(model_, GetParam(), receiver, {}));
   ExpectWhole(std::move(receiver), model_);
 }
