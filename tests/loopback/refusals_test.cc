@@ -324,7 +324,8 @@ const Attempt kAttempts[] = {
     {"AnUpdateOfAnEarlierLife", AnUpdateOfAnEarlierLife, "token", "token", ""},
     {"AnUpdateStoredAfterItsLife", AnUpdateStoredAfterItsLife, "", "stale-incarnation", "north",
      true, "incarnation 4"},
-    {"AnAcknowledgedUpdateAgain", AnAcknowledgedUpdateAgain, "acknowledged 2", "", "", true},
+    {"AnAcknowledgedUpdateAgain", AnAcknowledgedUpdateAgain, "acknowledged 2", "repeated", "north",
+     true, "update 1 has come before"},
 };
 
 class Refusals : public testing::TestWithParam<Attempt> {};
