@@ -41,7 +41,8 @@ int Main(int argc, const char* const* argv) {
                             {"notes", replayed->notes},
                             {"version", replayed->version},
                             {"state_hash", replayed->state_hash},
-                            {"compared_with_summary", replayed->against_summary}};
+                            {"compared_with_summary", replayed->against_summary},
+                            {"recomputed", replayed->recomputed}};
     std::cout << outcome.dump(2) << "\n";
     return Finish();
   }
@@ -50,7 +51,10 @@ int Main(int argc, const char* const* argv) {
             << "State " << replayed->state_hash
             << (replayed->against_summary
                     ? ", as the run ended.\n"
-                    : "; the run has no summary (it was cut off), so its end is not compared.\n");
+                    : "; the run has no summary (it was cut off), so its end is not compared.\n")
+            << (replayed->recomputed ? "The community model equals its recomputation from the "
+                                       "learners' latest models, bit for bit.\n"
+                                     : "");
   return Finish();
 }
 

@@ -1,5 +1,6 @@
 // Passes a recorded run's events through the controller again, and compares every note that it
-// makes with the recorded one and the final state with the summary's hash.
+// makes with the recorded one, the final state with the summary's hash, and the community model
+// with its definition, computed from the learners' latest models.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +18,7 @@ struct Replayed {
   uint64_t version = 0;
   std::string state_hash;
   bool against_summary = false;  // the run had a summary to compare the hash with
+  bool recomputed = false;       // the community model equals its definition (FedAsync has none)
 };
 
 // `settings` are those of the run's config.toml. An error names the first line that differs.
