@@ -9,11 +9,35 @@
 #include <filesystem>
 #include <iostream>
 #include <string>
+#include <vector>
 
 #include "metis/core/text.h"
 #include "metis_version.h"
 
 namespace metis::apps {
+namespace {
+
+// Of the first option that there is none of: the one that was perhaps meant.
+std::string MeantOption(const CLI::App& app) {
+  std::vector<const CLI::App*> levels = {&app};
+  while (!levels.back()->get_subcommands().empty()) {
+    levels.push_back(levels.back()->get_subcommands().back());
+  }
+  std::vector<std::string> known;
+  for (const CLI::App* level : levels) {
+    for (const CLI::Option* option : level->get_options()) {
+      for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+    }
+  }
+  for (const std::string& word : app.remaining(true)) {
+    if (!word.starts_with("--")) continue;
+    const std::string nearest = Nearest(word.substr(0, word.find('=')), known);
+    return nearest.empty() ? "" : Text("; did you mean ", nearest, "?");
+  }
+  return "";
+}
+
+}  // namespace
 
 std::string_view Version() { return METIS_VERSION; }
 
@@ -36,7 +60,9 @@ std::optional<int> ParseArguments(CLI::App& app, int argc, const char* const* ar
     app.exit(success, std::cout, std::cerr);
     return Finish();
   } catch (const CLI::ParseError& error) {
-    return Complain(std::string(error.what()) + "\nSee `" + app.get_name() + " --help`.", kUsage);
+    return Complain(
+        std::string(error.what()) + MeantOption(app) + "\nSee `" + app.get_name() + " --help`.",
+        kUsage);
   }
 }
 

@@ -242,6 +242,10 @@ int Main(int argc, const char* const* argv) {
     app.add_option(kShorthands[i].flag, values[i],
                    Text(kShorthands[i].help, " (", kShorthands[i].key, ")"));
   }
+  std::string trainer;
+  app.add_option("--trainer", trainer, "builtin: the built-in task, as --dataset builtin")
+      ->check(CLI::IsMember({std::string(data::kBuiltinData)}))
+      ->excludes("--dataset");
   app.add_option("--set", options.assignments, "Any key of the configuration: section.key=value")
       ->allow_extra_args(false);
   app.add_option("--slowdown", options.slowdown,
@@ -276,6 +280,7 @@ int Main(int argc, const char* const* argv) {
     }
     options.overrides.push_back({kShorthands[i].key, values[i], kShorthands[i].flag});
   }
+  if (!trainer.empty()) options.overrides.push_back({"data.dataset", trainer, "--trainer"});
   for (const std::string& text : options.assignments) {
     Result<config::Assignment> assignment = config::ParseAssignment(text);
     if (!assignment) return Complain(assignment.error().message, kUsage);

@@ -105,6 +105,9 @@ TEST(ParseConfig, NamesTheSectionOfAKeyThatStandsInAnother) {
   EXPECT_EQ(Complaint("vc_loss_pct = 1\n"),
             "federation.toml:1: key \"vc_loss_pct\" stands in no section: "
             "it belongs in [trigger] or [[group]]");
+  EXPECT_EQ(Complaint("polcy = 1\n"),
+            "federation.toml:1: key \"polcy\" stands in no section: "
+            "did you mean \"policy\" in [federation]?");
   EXPECT_EQ(Complaint("zzz = 1\n"), "federation.toml:1: key \"zzz\" stands in no section");
 }
 
@@ -128,13 +131,17 @@ TEST(ParseConfig, NamesAnUnknownWordAndTheNearestOne) {
 
 TEST(ParseConfig, NamesTheTypeThatWasExpected) {
   EXPECT_EQ(Complaint("[federation]\nlearners = \"ten\"\n"),
-            "federation.toml:2: learners = \"ten\": expected a whole number");
+            "federation.toml:2: learners = \"ten\": expected a whole number, "
+            "between 1 and 1000000");
   EXPECT_EQ(Complaint("[federation]\nlearners = 2.5\n"),
-            "federation.toml:2: learners = 2.5: expected a whole number");
+            "federation.toml:2: learners = 2.5: expected a whole number, between 1 "
+            "and 1000000");
   EXPECT_EQ(Complaint("[training]\nmomentum = [1]\n"),
-            "federation.toml:2: momentum = an array: expected a number");
+            "federation.toml:2: momentum = an array: expected a number, at least 0 "
+            "and below 1");
   EXPECT_EQ(Complaint("[training]\nmomentum = {}\n"),
-            "federation.toml:2: momentum = a table: expected a number");
+            "federation.toml:2: momentum = a table: expected a number, at least 0 "
+            "and below 1");
   EXPECT_EQ(Complaint("[training]\nkeep_momentum = 1979-05-27\n"),
             "federation.toml:2: keep_momentum = a date: expected true or false");
   EXPECT_EQ(
@@ -189,7 +196,8 @@ TEST(ParseConfig, FindsAllMistakesAtOnceInTheOrderOfTheFile) {
 
 TEST(ParseConfig, AValueThatCannotBeReadCausesNoFurtherComplaint) {
   EXPECT_EQ(Complaint("[federation]\nlearners = \"thirty\"\nquorum = 20\n"),
-            "federation.toml:2: learners = \"thirty\": expected a whole number");
+            "federation.toml:2: learners = \"thirty\": expected a whole number, "
+            "between 1 and 1000000");
 }
 
 TEST(ParseConfig, ReportsErrorsOfSyntaxWithTheirLine) {
@@ -312,7 +320,7 @@ TEST(Assignment, ReachesAGroupByItsNameAlsoADefaultOne) {
 
 TEST(Assignment, IsCheckedLikeTheFile) {
   EXPECT_EQ(Complaint("", {{"federation.learners", "zero", "--learners"}}),
-            "--learners: learners = \"zero\": expected a whole number");
+            "--learners: learners = \"zero\": expected a whole number, between 1 and 1000000");
   EXPECT_EQ(Complaint("", {Set("federation.quorum=12")}),
             "--set federation.quorum=12: quorum = 12 is more than learners = 10: "
             "the federation would always be paused");

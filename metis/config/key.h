@@ -137,7 +137,7 @@ Key<Target> Whole(std::string_view name, Field field, Range<int64_t> range,
       name, field, "whole number, " + words, documentation,
       [range, words](const Value& value) -> Result<T> {
         const auto* whole = std::get_if<int64_t>(&value.data);
-        if (!whole) return Invalid("expected a whole number");
+        if (!whole) return Invalid(Text("expected a whole number, ", words));
         if (!range.Holds(*whole)) return Invalid(Text("must be ", words));
         return static_cast<T>(*whole);
       },
@@ -157,7 +157,7 @@ Key<Target> Number(std::string_view name, Field field, Range<double> range,
         } else if (const auto* floating = std::get_if<double>(&value.data)) {
           number = *floating;
         } else {
-          return Invalid("expected a number");
+          return Invalid(Text("expected a number, ", words));
         }
         if (!std::isfinite(number)) return Invalid(Text("must be a finite number, ", words));
         if (!range.Holds(number)) return Invalid(Text("must be ", words));

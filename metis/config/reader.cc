@@ -39,6 +39,19 @@ std::string UnknownKey(std::string_view key, std::string_view section,
               " (allowed: ", Join(allowed), ")");
 }
 
+// Of a key outside of any section, or of the one that it is a slip of.
+std::string WhereItBelongs(std::string_view key) {
+  const std::vector<std::string> homes = HomesOf(key, "");
+  if (!homes.empty()) return Text(": it belongs in ", Join(homes, " or "));
+  std::vector<std::string> known = NamesOf(GroupKeys());
+  for (const Section& section : Sections()) {
+    for (std::string& name : NamesOf(section.keys)) known.push_back(std::move(name));
+  }
+  const std::string nearest = Nearest(key, known);
+  if (nearest.empty()) return "";
+  return Text(": did you mean ", Quoted(nearest), " in ", Join(HomesOf(nearest, ""), " or "), "?");
+}
+
 }  // namespace
 
 void Reader::Report(const Place& place, std::string message) {
@@ -75,15 +88,13 @@ void Reader::ReadKey(const std::vector<Key<Target>>& keys, std::string_view sect
 
 void Reader::ReadDocument(const Document& document) {
   for (const Entry& entry : document.loose) {
-    std::vector<std::string> homes = HomesOf(entry.key, "");
     if (FindSection(entry.key) || entry.key == kGroup) {
       Report(entry.value.place,
              Text(entry.key, " = ", entry.value.written, ": this is a section; write ",
                   Header(entry.key), " and its keys below it"));
     } else {
       Report(entry.value.place,
-             Text("key ", Quoted(entry.key), " stands in no section",
-                  homes.empty() ? "" : Text(": it belongs in ", Join(homes, " or "))));
+             Text("key ", Quoted(entry.key), " stands in no section", WhereItBelongs(entry.key)));
     }
   }
   for (const DocumentSection& section : document.sections) {

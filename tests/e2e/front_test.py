@@ -104,7 +104,8 @@ class FrontTest(unittest.TestCase):
         lines = run.stderr.splitlines()
         self.assertEqual(len(lines), 3)
         self.assertRegex(lines[0], r'^bad.toml:2: unknown key "polcy".*did you mean "policy"\?')
-        self.assertEqual(lines[1], 'bad.toml:3: learners = "ten": expected a whole number')
+        self.assertEqual(lines[1], 'bad.toml:3: learners = "ten": expected a whole number, '
+                                   'between 1 and 1000000')
         self.assertTrue(lines[2].startswith("bad.toml:5: rounds = 4 "))
 
     def test_check_shows_the_thresholds_of_an_adaptive_policy(self):

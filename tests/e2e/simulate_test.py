@@ -65,12 +65,13 @@ class SimulateTest(unittest.TestCase):
 
     def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(self):
         for out, seed in (("a", "7"), ("b", "7"), ("c", "8")):
-            self.simulate("--policy", "async-dvw-adaptive", "--seed", seed, "--out", out)
-        a, b, c = ((self.home / out / "events.jsonl").read_bytes() for out in "abc")
-        self.assertEqual(a, b)
-        self.assertNotEqual(a, c)
-        self.assertEqual((self.home / "a/models.f32").read_bytes(),
-                         (self.home / "b/models.f32").read_bytes())
+            self.simulate("--policy", "all", "--seed", seed, "--out", out)
+        for policy in POLICIES:
+            a, b, c = ((self.home / out / policy / "events.jsonl").read_bytes() for out in "abc")
+            self.assertEqual(a, b, policy)
+            self.assertNotEqual(a, c, policy)
+            self.assertEqual((self.home / "a" / policy / "models.f32").read_bytes(),
+                             (self.home / "b" / policy / "models.f32").read_bytes(), policy)
 
     def test_a_replay_ends_at_the_same_state(self):
         self.simulate("--policy", "all", "--out", "run")
@@ -80,7 +81,19 @@ class SimulateTest(unittest.TestCase):
             outcome = json.loads(run.stdout)
             self.assertEqual(outcome["state_hash"], self.summary(f"run/{policy}")["state_hash"])
             self.assertTrue(outcome["compared_with_summary"])
+            self.assertEqual(outcome["recomputed"], policy != "fedasync")
             self.assertGreater(outcome["notes"], 10)
+
+    def test_the_built_in_task_can_be_named_and_a_wrong_option_names_the_nearest(self):
+        self.simulate("--trainer", "builtin", "--policy", "async-fedavg", "--out", "run")
+        self.assertEqual(self.summary("run")["policy"], "async-fedavg")
+        for arguments, words in [(["--trainer", "builtin", "--dataset", "mnist"], "excludes"),
+                                 (["--trainer", "torch"], "builtin"),
+                                 (["--polcy", "all"], "did you mean --policy?"),
+                                 (["--sead=7"], "did you mean --seed?")]:
+            run = self.metis("simulate", *arguments)
+            self.assertEqual(run.returncode, 2, arguments)
+            self.assertIn(words, run.stderr)
 
     def test_a_replay_of_a_run_with_crashes_ends_at_the_same_state(self):
         for seed in ("2", "3", "5"):
