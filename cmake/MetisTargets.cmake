@@ -67,7 +67,7 @@ add_custom_target(tests_without_torch) # what a compiler that libtorch's headers
 function(metis_test name)
   cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPENDS;LABELS;ARGUMENTS" ${ARGN})
   if(NOT ARG_LABELS)
-    message(FATAL_ERROR "metis_test(${name}): LABELS is missing (unit, laws, simulation or e2e)")
+    message(FATAL_ERROR "metis_test(${name}): LABELS is missing (unit, laws, simulation, loopback, soak or e2e)")
   endif()
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 1800) # ends a hang; a sanitizer on a busy machine stays far below

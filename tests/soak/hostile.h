@@ -1,8 +1,9 @@
 // Peers that join and then misbehave for as long as they live: one is silent, one does not read,
-// one sends as fast as it can. For tests only.
+// one reads slowly, one sends as fast as it can. For tests only.
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <thread>
@@ -59,6 +60,43 @@ class PeerThatDoesNotRead final : public SilentPeer {
   std::atomic<bool> over_ = false;
   std::vector<std::unique_ptr<rpc::Transfer>> downloads_;
   std::thread speaker_;
+};
+
+// The same, but reads a little now and then: of the conversation as of the downloads. It makes
+// progress, so that nobody drops it.
+class SlowlyReadingPeer final : public SilentPeer {
+ public:
+  SlowlyReadingPeer(ModelPool& pool, uint16_t port, const std::string& name, uint32_t life)
+      : SilentPeer(pool, port, name, life) {
+    open_.set_token(talk_.welcome.token());
+    const v1::ToParticipant community = talk_.Next(v1::ToParticipant::kCommunity);
+    open_.set_fingerprint(community.community().model().fingerprint());
+    speaker_ = std::thread([this] {
+      while (!over_ && talk_.Beat()) continue;
+    });
+    reader_ = std::thread([this] {
+      v1::ToParticipant message;
+      while (!over_ && talk_.Read(message)) {
+        std::this_thread::sleep_for(kBetween);
+        rpc::Transfer download(channel_, "Download");
+        if (download.Open(open_)) download.Read();
+        std::this_thread::sleep_for(kBetween);
+      }
+    });
+  }
+  ~SlowlyReadingPeer() override {
+    over_ = true;
+    talk_.Cancel();
+    for (std::thread* each : {&speaker_, &reader_}) each->join();
+  }
+
+ private:
+  static constexpr std::chrono::milliseconds kBetween{50};
+
+  v1::OpenDownload open_;
+  std::atomic<bool> over_ = false;
+  std::thread speaker_;
+  std::thread reader_;
 };
 
 // Messages and updates as fast as they are taken; every answer is read.

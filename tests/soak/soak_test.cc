@@ -2,7 +2,7 @@
 // dropped, and its memory and descriptors stay as they are. Then hostile peers beside them: how
 // many updates get through with and without, in windows that take turns.
 //
-//   soak_test                         200 learners, 5 minutes, and 2.5 more beside hostile peers
+//   soak_test                         200 learners, 5 minutes, and 3.5 more beside hostile peers
 //   soak_test --short                 40 learners, 20 seconds in all
 #include <algorithm>
 #include <charconv>
@@ -124,6 +124,7 @@ TEST_F(Soak, LearnersAreHeldAndHostilePeersDoNotHoldThemUp) {
 
   ExpectOthersGoOn<SilentPeer>("silent");
   ExpectOthersGoOn<PeerThatDoesNotRead>("not-reading");
+  ExpectOthersGoOn<SlowlyReadingPeer>("slowly-reading");
   ExpectOthersGoOn<FloodingPeer>("flooding");
   ExpectNoneDropped();
   std::printf("after hostile peers: %.1f MB\n", controller_.megabytes());
