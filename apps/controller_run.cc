@@ -5,9 +5,7 @@
 #include <chrono>
 #include <filesystem>
 #include <iostream>
-#include <limits>
 #include <optional>
-#include <set>
 #include <thread>
 #include <utility>
 
@@ -17,6 +15,7 @@
 #include "apps/controller_dashboard.h"
 #include "apps/controller_desk.h"
 #include "apps/controller_setup.h"
+#include "apps/controller_storage.h"
 #include "apps/controller_trust.h"
 #include "apps/farewell.h"
 #include "apps/kept_models.h"
@@ -26,8 +25,6 @@
 #include "metis/report/audit_log.h"
 #include "metis/report/part_done.h"
 #include "metis/rpc/controller_server.h"
-#include "metis/store/spilling_model_store.h"
-#include "metis/store/sqlite_event_log.h"
 
 namespace metis::apps {
 namespace {
@@ -77,6 +74,7 @@ class ControllerRun {
 
  private:
   std::string Path(const char* name) const { return Text(options_.run, "/", name); }
+  Result<void> Lock();
   Result<void> OpenDirectory();
   Result<void> OpenStorage();
   Result<void> OpenWriter();
@@ -93,9 +91,9 @@ class ControllerRun {
   Console console_;
   ModelPool pool_;
   ControllerTrust trust_;
+  std::optional<store::ProcessLock> lock_;  // of the run directory
   std::unique_ptr<report::AuditLog> audit_;
-  std::unique_ptr<store::BlobStore> blobs_;  // null: nothing is kept on disk
-  std::unique_ptr<drivers::EventLog> log_;
+  std::unique_ptr<ControllerStorage> storage_;
   std::unique_ptr<report::RunWriter> writer_;
   const std::unique_ptr<operations::StatusBoard> board_;
   std::unique_ptr<drivers::BothRecorders> recorders_;
@@ -123,16 +121,22 @@ Result<void> ControllerRun::Open(ControllerTrust trust) {
 
 // Of a new run: whatever is needed to go on with it later.
 Result<void> ControllerRun::OpenDirectory() {
+  const bool exists = fs::exists(Path(kFederationFile));
+  if (exists) {
+    if (Result<void> ours = Lock(); !ours) return ours;
+  }
+  Result<bool> in_vain = BegunInVain(setup_, options_.run);
+  if (!in_vain) return in_vain.error();
   if (!setup_.goes_on) {
     // One that ended before anything happened is begun anew.
-    std::error_code absent;
-    const bool empty = fs::exists(Path(kFederationFile), absent) &&
-                       fs::file_size(Path(report::kEventsFile), absent) == 0 && !absent;
     Result<std::unique_ptr<report::RunWriter>> writer = report::RunWriter::Create(
-        options_.run, setup_.config_toml(), setup_.initial.model, empty, setup_.record);
+        options_.run, setup_.config_toml(), setup_.initial.model, *in_vain, setup_.record);
     if (!writer) return writer.error();
     writer_ = *std::move(writer);
     if (Result<void> wrote = WriteSetup(setup_, options_.run); !wrote) return wrote;
+  }
+  if (!exists) {
+    if (Result<void> ours = Lock(); !ours) return ours;
   }
   Result<std::unique_ptr<report::AuditLog>> audit = report::AuditLog::Open(Path(kAuditFile));
   if (!audit) return audit.error();
@@ -140,35 +144,25 @@ Result<void> ControllerRun::OpenDirectory() {
   return {};
 }
 
+Result<void> ControllerRun::Lock() {
+  Result<store::ProcessLock> lock = LockRun(options_.run);
+  if (!lock) return lock.error();
+  lock_ = *std::move(lock);
+  return {};
+}
+
 Result<void> ControllerRun::OpenStorage() {
-  const store::StorageSettings& storage = setup_.config.storage;
-  const bool durable = storage.durability == store::Durability::kFull;
-  if (durable || storage.memory_mb > 0) {
-    Result<std::unique_ptr<store::BlobStore>> blobs =
-        store::BlobStore::Open(Path(kBlobsDirectory), pool_);
-    if (!blobs) return blobs.error();
-    blobs_ = *std::move(blobs);
-  }
-  if (!durable) {
-    if (blobs_) (void)blobs_->RemoveAllBut({});  // of an earlier process
-    log_ = std::make_unique<drivers::NoEventLog>([this](const Archived& snapshot) {
-      std::set<std::string> needed;
-      for (const auto& [place, name] : snapshot.files) needed.insert(name);
-      if (blobs_) (void)blobs_->RemoveAllBut(needed);  // what cannot be removed now can be later
-    });
-    return {};
-  }
-  Result<std::unique_ptr<store::SqliteEventLog>> log =
-      store::SqliteEventLog::Open(Path(kStateFile), *blobs_, setup_.identity());
-  if (!log) return log.error();
-  log_ = *std::move(log);
+  Result<std::unique_ptr<ControllerStorage>> storage =
+      ControllerStorage::Open(setup_, options_.run, pool_);
+  if (!storage) return storage.error();
+  storage_ = *std::move(storage);
   return {};
 }
 
 Result<void> ControllerRun::OpenWriter() {
   if (writer_) return {};
   Result<std::unique_ptr<report::RunWriter>> writer =
-      report::RunWriter::Continue(options_.run, log_->events_before_snapshot(),
+      report::RunWriter::Continue(options_.run, storage_->log().events_before_snapshot(),
                                   setup_.initial.model, setup_.record, board_.get());
   if (!writer) return writer.error();
   writer_ = *std::move(writer);
@@ -176,21 +170,12 @@ Result<void> ControllerRun::OpenWriter() {
 }
 
 Result<void> ControllerRun::OpenHost() {
-  const store::StorageSettings& storage = setup_.config.storage;
   drivers::ControllerHostOptions options;
   options.settings = setup_.config.federation;
   options.initial = setup_.initial.model;
-  if (storage.durability == store::Durability::kFull) {
+  storage_->Furnish(options);
+  if (setup_.config.storage.durability == store::Durability::kFull) {
     options.before_snapshot = [this] { return writer_->Sync(); };
-  }
-  options.snapshot_every = std::numeric_limits<uint64_t>::max();  // nobody would keep them
-  if (blobs_) {
-    options.snapshot_every = storage.snapshot_every;
-    options.snapshot_bytes = store::LogBudget(options.settings.membership.learners,
-                                              setup_.initial.model->bytes().size());
-    const uint64_t budget =
-        storage.memory_mb > 0 ? storage.memory_mb << 20 : std::numeric_limits<uint64_t>::max();
-    options.store = std::make_unique<store::SpillingModelStore>(*blobs_, budget);
   }
   options.before_event = [this] { return writer_->Ready(); };
   options.watch = [this](const Controller& controller, const drivers::HostView& view) {
@@ -198,7 +183,7 @@ Result<void> ControllerRun::OpenHost() {
   };
   recorders_ = std::make_unique<drivers::BothRecorders>(writer_.get(), board_.get());
   Result<std::unique_ptr<drivers::ControllerHost>> host =
-      drivers::ControllerHost::Open(std::move(options), pool_, *log_, recorders_.get(),
+      drivers::ControllerHost::Open(std::move(options), pool_, storage_->log(), recorders_.get(),
                                     [this](const std::string& text) { Say(text); });
   if (!host) return host.error();
   host_ = *std::move(host);
@@ -220,13 +205,7 @@ Result<void> ControllerRun::Listen() {
   options.config_toml = setup_.config_toml();
   options.program = Text("metis ", Version());
   options.heartbeat = setup_.config.federation.membership.heartbeat;
-  if (setup_.config.storage.durability == store::Durability::kFull) {
-    options.keep = [this](const ModelPtr& model) -> Result<void> {
-      Result<std::string> kept = blobs_->Keep(model);
-      if (!kept) return kept.error();
-      return {};
-    };
-  }
+  options.keep = storage_->keep();
   options.audit = [this](const rpc::Refusal& refusal) {
     Result<void> kept = audit_->Append(TimeNow(), {{"peer", refusal.peer},
                                                    {"name", refusal.name},

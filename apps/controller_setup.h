@@ -7,6 +7,7 @@
 //   control         the socket for operators, while the controller runs (apps/control_socket.h)
 //   audit.jsonl     what was refused, to whom, and what operators did
 //   state.db, blobs/  the state, while storage.durability is "full"
+//   lock            held by the controller that runs
 #pragma once
 
 #include <string>
@@ -24,6 +25,7 @@ inline constexpr const char* kAddressFile = "address";
 inline constexpr const char* kAuditFile = "audit.jsonl";
 inline constexpr const char* kStateFile = "state.db";
 inline constexpr const char* kBlobsDirectory = "blobs";
+inline constexpr const char* kLockFile = "lock";
 
 struct ControllerSetup {
   config::Config config;

@@ -7,7 +7,9 @@
 #   scripts/local_federation.sh                        ten learners, async-dvw
 #   scripts/local_federation.sh --policy sync-fedavg   another policy of `metis help config`
 #   scripts/local_federation.sh --learners 4           fewer learners (at least 2)
-#   scripts/local_federation.sh --minutes 1            how long it runs (default 2)
+#   scripts/local_federation.sh --duration 20s         how long it runs (default 2min)
+#   scripts/local_federation.sh --record replayable    keep the model of every update, so that `metis replay` can pass
+#                                                      the run through the controller again (default light: without)
 #   scripts/local_federation.sh --insecure             without certificates
 #   scripts/local_federation.sh --out runs/other       leave the run elsewhere; it must not exist
 #   scripts/local_federation.sh --bin build/dev/bin    programs that are built already
@@ -20,7 +22,8 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 learners=10
 policy=async-dvw
-minutes=2
+duration=2min
+record=light
 out=runs/local
 bin=
 secure=true
@@ -36,7 +39,7 @@ while [[ $# -gt 0 ]]; do
       exit 0
       ;;
     --insecure) secure=false ;;
-    --learners | --policy | --minutes | --out | --bin)
+    --learners | --policy | --duration | --record | --out | --bin)
       [[ $# -ge 2 ]] || complain "$1 needs a value"
       declare "${1#--}=$2"
       shift
@@ -46,7 +49,11 @@ while [[ $# -gt 0 ]]; do
   shift
 done
 [[ ${learners} =~ ^[0-9]+$ && ${learners} -ge 2 ]] || complain "--learners ${learners}: must be at least 2"
-[[ ${minutes} =~ ^[0-9]+$ && ${minutes} -ge 1 ]] || complain "--minutes ${minutes}: must be at least 1"
+[[ ${duration} =~ ^[0-9]+(\.[0-9]+)?(ns|us|ms|s|min|h|d)$ && ${duration} =~ [1-9] ]] ||
+  complain "--duration ${duration}: must be a number above 0 and a unit, such as 20s, 2min or 1.5h"
+[[ ${record} == light || ${record} == replayable ]] || complain "--record ${record}: must be light or replayable"
+[[ -z ${bin} || -x ${bin}/metis ]] || complain "--bin ${bin}: there is no metis"
+[[ ! -e ${out} ]] || complain "--out ${out}: it exists; remove it, or choose another"
 
 if [[ -z ${bin} ]]; then
   cd "${here}"
@@ -57,7 +64,6 @@ if [[ -z ${bin} ]]; then
 fi
 bin=$(cd "${bin}" && pwd)
 metis=${bin}/metis
-[[ -e ${out} ]] && complain "${out} exists: remove it, or choose another with --out"
 
 work=$(mktemp -d)
 processes=()
@@ -91,6 +97,11 @@ start() { # log program arguments...
   processes+=($!)
 }
 
+# Which policies there are is the program's to say.
+: > "${work}/defaults.toml"
+said=$("${metis}" check "${work}/defaults.toml" --set "federation.policy=${policy}" 2>&1) ||
+  complain "--policy ${policy}: ${said}"
+
 names=()
 for ((k = 0; k < learners; ++k)); do names+=("site-${k}"); done
 if ${secure}; then "${here}/scripts/make_certificates.sh" "${work}/certs" controller observer "${names[@]}"; fi
@@ -103,7 +114,8 @@ settings=(
   --set "group.slow.learners=1" --set "federation.quorum=1"
   --set data.dataset=fashion-mnist --set data.examples=4000 --set data.test_examples=2000 --set data.sizes=skewed
   --set training.batch_size=50 --set training.learning_rate=0.02 --set trigger.local_epochs=2
-  --set membership.retry=1s --set "stop.duration=${minutes}min" --set test.every=5s --listen 127.0.0.1:0)
+  --set membership.retry=1s --set "stop.duration=${duration}" --set test.every=5s --listen 127.0.0.1:0
+  --record "${record}")
 # shellcheck disable=SC2046 # options are separate words
 start controller controller --model "${work}/initial.metis" --run "${out}" "${settings[@]}" $(tls controller)
 controller=${processes[0]}

@@ -205,14 +205,19 @@ Result<ModelPtr> BlobStore::Read(const std::string& name) const {
     return Invalid(Text("\"", name, "\" names no model in ", state_->directory));
   const std::string path = state_->PathOf(name);
   File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.ok()) return Failed("opening it", path);
+  if (!file.ok()) {
+    const bool missing = errno == ENOENT;
+    Error error = Failed("opening it", path);
+    if (missing) error.message += ": restore it from a copy";
+    return error;
+  }
   struct stat status = {};
   if (::fstat(file.get(), &status) != 0) return Failed("asking for its size", path);
   ModelDraft draft = state_->pool.Draft();
   const std::span<std::byte> bytes = std::as_writable_bytes(draft.parameters());
   if (static_cast<uint64_t>(status.st_size) != bytes.size()) {
     return Invalid(Text(path, ": the file has ", status.st_size, " bytes, a model ", bytes.size(),
-                        ": it is damaged, or of another schema"));
+                        ": it is damaged, restore it from a copy (or of another schema)"));
   }
   if (!ReadAll(file.get(), bytes.data(), bytes.size())) return Failed("reading", path);
   if (Sha256(bytes) != name) {

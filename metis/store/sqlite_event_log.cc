@@ -99,6 +99,7 @@ struct SqliteEventLog::State {
   Result<ModelPtr> ReadModel(const std::string& name, std::string_view of, int64_t number) const;
   Result<Archived> AssembleEvent(Row row) const;
   Result<void> Tell(Row snapshot, const OnSnapshot& on_snapshot) const;
+  void TidyUpAtTheEnd();
 
   const std::string path;
   BlobStore& blobs;
@@ -106,6 +107,7 @@ struct SqliteEventLog::State {
   Database database;
   int64_t before_snapshot = 0;  // events
   int64_t last = 0;             // number of the latest event
+  bool tidies_up = false;       // folds its journal into the file when it is closed
 };
 
 // --- Opening -------------------------------------------------------------------------------------
@@ -117,7 +119,7 @@ Result<void> SqliteEventLog::State::Connect() {
   database.reset(opened);
   if (result != SQLITE_OK) return Fault("opening it");
   sqlite3_extended_result_codes(opened, 1);
-  // Closing must not tidy up a file that turns out not to be ours.
+  // Closing must not tidy up a file that turns out not to be ours, or to be damaged.
   sqlite3_db_config(opened, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
   if (sqlite3_db_readonly(opened, "main") == 1) {
     return Unavailable(Text(path,
@@ -130,7 +132,9 @@ Result<void> SqliteEventLog::State::Connect() {
 Result<void> SqliteEventLog::State::CheckWhole() const {
   Statement check(database.get(), "PRAGMA quick_check(1)");
   if (check.Step() != SQLITE_ROW) return Fault("checking it");
-  if (const std::string said = check.Bytes(0); said != "ok") return Damaged(said);
+  std::string said = check.Bytes(0);
+  std::ranges::replace(said, '\n', ' ');
+  if (said != "ok") return Damaged(said);
   return {};
 }
 
@@ -225,8 +229,13 @@ Result<std::unique_ptr<SqliteEventLog>> SqliteEventLog::Open(const std::string& 
     if (Result<void> made = state->MakeTables(identity); !made) return made.error();
   }
   if (Result<void> found = state->FindEnd(); !found) return found.error();
-  sqlite3_db_config(state->database.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
   return std::unique_ptr<SqliteEventLog>(new SqliteEventLog(std::move(state)));
+}
+
+// Whoever writes has read it all.
+void SqliteEventLog::State::TidyUpAtTheEnd() {
+  if (std::exchange(tidies_up, true)) return;
+  sqlite3_db_config(database.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
 }
 
 // --- Writing -------------------------------------------------------------------------------------
@@ -250,8 +259,10 @@ Result<void> SqliteEventLog::Append(Instant time, const federation::Event& event
   if (!names) return names.error();
   const Row row{state_->last + 1, time.nanoseconds(), std::move(archived.bytes), *std::move(names)};
   Result<void> appended = state_->Insert("INSERT INTO events VALUES (?, ?, ?, ?, ?)", row);
-  if (appended) ++state_->last;
-  return appended;
+  if (!appended) return appended;
+  ++state_->last;
+  state_->TidyUpAtTheEnd();
+  return {};
 }
 
 Result<void> SqliteEventLog::State::ReplaceSnapshot(const Row& row) const {
@@ -272,6 +283,7 @@ Result<void> SqliteEventLog::SaveSnapshot(Archived snapshot) {
   const Row row{state_->last, 0, std::move(snapshot.bytes), *std::move(names)};
   if (Result<void> replaced = state_->ReplaceSnapshot(row); !replaced) return replaced;
   state_->before_snapshot = state_->last;
+  state_->TidyUpAtTheEnd();
   const std::vector<std::string> named = SplitNames(row.blobs);
   // The snapshot is saved whatever comes of this: what stays goes with the next one.
   (void)state_->blobs.RemoveAllBut({named.begin(), named.end()});

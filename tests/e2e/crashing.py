@@ -78,9 +78,9 @@ class CrashTest(LearningTest):
         self.began = time.monotonic()
 
     def begin(self, settings, learners=LEARNERS, observer=True, through=lambda address: address,
-              options=()):
-        """Starts everybody; participants dial through(address of the controller). The options are
-        the learners'."""
+              options=(), present=None):
+        """Starts everybody, or of the learners the first that are `present`; participants dial
+        through(address of the controller). The options are the learners'."""
         everything = {**self.settings, "federation.learners": learners, **settings}
         sets = [word for key, value in everything.items() for word in ("--set", f"{key}={value}")]
         self.life("controller", "--run", self.run_path, "--listen", "127.0.0.1:0", "--record",
@@ -92,7 +92,7 @@ class CrashTest(LearningTest):
                                  "--data", "builtin")
             self.wait_until(lambda: "accepted" in observer.said())  # or it may come after the end
         self.sites = [f"site-{k}" for k in range(learners)]
-        for site in self.sites:
+        for site in self.sites[:present]:
             self.learner(site, *options)
 
     def life(self, name, *arguments):
@@ -127,7 +127,7 @@ class CrashTest(LearningTest):
 
     def version(self):
         """The latest version that any learner has begun to train from."""
-        return max((int(found) for site in self.sites for life in self.lives[site]
+        return max((int(found) for site in self.sites for life in self.lives.get(site, ())
                     for found in TRAINS_FROM.findall(life.said())), default=-1)
 
     def await_version(self, version):
