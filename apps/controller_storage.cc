@@ -7,6 +7,7 @@
 
 #include "metis/core/text.h"
 #include "metis/drivers/durable_controller.h"
+#include "metis/report/light_reader.h"
 #include "metis/report/run_directory.h"
 #include "metis/store/spilling_model_store.h"
 #include "metis/store/sqlite_event_log.h"
@@ -52,12 +53,23 @@ Result<std::unique_ptr<ControllerStorage>> ControllerStorage::Open(const Control
   }
   if (Result<void> opened = storage->OpenLog(); !opened) return opened.error();
   if (!setup.goes_on) return storage;
-  // Going on cuts the record back to the snapshot: not before all of the state was read.
-  Result<std::unique_ptr<drivers::DurableController>> read =
-      drivers::DurableController::Open(setup.config.federation, setup.initial.model, pool,
-                                       *storage->log_, {.store = storage->MakeStore()});
-  if (!read) return read.error();
+  if (Result<void> good = storage->CheckAll(pool); !good) return good.error();
   return storage;
+}
+
+// Going on cuts the record back to the snapshot: not before all of the state was read. An event is
+// in the log before it is in the record: where that has more, the end of the log was lost.
+Result<void> ControllerStorage::CheckAll(ModelPool& pool) {
+  Result<std::unique_ptr<drivers::DurableController>> read = drivers::DurableController::Open(
+      setup_.config.federation, setup_.initial.model, pool, *log_, {.store = MakeStore()});
+  if (!read) return read.error();
+  const std::string record = In(run_, report::kEventsFile);
+  Result<uint64_t> recorded = report::CountEvents(record);
+  if (!recorded) return recorded.error();
+  if (*recorded <= events_) return {};
+  return Invalid(Text(In(run_, kStateFile), " ends with event ", events_, ", but ", record, " has ",
+                      *recorded, ": its journal (state.db-wal) is missing or damaged; restore the ",
+                      "run from a copy of one moment, or begin anew in another directory"));
 }
 
 Result<void> ControllerStorage::OpenLog() {
@@ -65,6 +77,7 @@ Result<void> ControllerStorage::OpenLog() {
     Result<std::unique_ptr<store::SqliteEventLog>> log =
         store::SqliteEventLog::Open(In(run_, kStateFile), *blobs_, setup_.identity());
     if (!log) return log.error();
+    events_ = (*log)->events();
     log_ = *std::move(log);
     return {};
   }

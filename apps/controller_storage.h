@@ -4,6 +4,7 @@
 // before anything in it is changed.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -44,12 +45,14 @@ class ControllerStorage {
 
   bool durable() const;
   Result<void> OpenLog();
+  Result<void> CheckAll(ModelPool& pool);
   std::unique_ptr<federation::ModelStore> MakeStore();
 
   const ControllerSetup& setup_;
   const std::string run_;
   std::unique_ptr<store::BlobStore> blobs_;  // null: nothing is kept on disk
   std::unique_ptr<drivers::EventLog> log_;
+  uint64_t events_ = 0;  // in it, when it was opened
 };
 
 }  // namespace metis::apps

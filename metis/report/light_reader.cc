@@ -150,4 +150,16 @@ Result<LightRead> ReadLightly(const std::filesystem::path& events, drivers::Reco
   return read;
 }
 
+Result<uint64_t> CountEvents(const std::filesystem::path& events) {
+  std::ifstream file(events, std::ios::binary);
+  if (!file) return NotFound(Text("cannot read ", events.string(), ": ", std::strerror(errno)));
+  uint64_t count = 0;
+  for (std::string text; std::getline(file, text) && !file.eof();) {
+    const std::optional<Heading> heading = Glance(text);
+    if (heading && heading->is_event) ++count;
+  }
+  if (file.bad()) return Unavailable(Text(events.string(), " cannot be read to its end"));
+  return count;
+}
+
 }  // namespace metis::report

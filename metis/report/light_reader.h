@@ -31,4 +31,7 @@ struct LightRead {
 Result<LightRead> ReadLightly(const std::filesystem::path& events, drivers::Recorder& listener,
                               uint64_t most_events = std::numeric_limits<uint64_t>::max());
 
+// How many events it has in whole lines; no line is parsed.
+Result<uint64_t> CountEvents(const std::filesystem::path& events);
+
 }  // namespace metis::report

@@ -388,6 +388,8 @@ Result<drivers::Recovered> SqliteEventLog::Load() const {
   return recovered;
 }
 
+uint64_t SqliteEventLog::events() const { return static_cast<uint64_t>(state_->last); }
+
 uint64_t SqliteEventLog::events_before_snapshot() const {
   return static_cast<uint64_t>(state_->before_snapshot);
 }

@@ -30,6 +30,7 @@ class SqliteEventLog final : public drivers::EventLog {
   Result<drivers::Recovered> Load() const override;
   Result<void> Replay(const OnSnapshot& on_snapshot, const OnEvent& on_event) const override;
   uint64_t events_before_snapshot() const override;
+  uint64_t events() const;  // in all, those before the snapshot too
 
  private:
   struct State;

@@ -5,6 +5,7 @@ Usage: storage_test.py DIRECTORY_OF_THE_PROGRAMS
 """
 
 import os
+import re
 import shutil
 import signal
 import sqlite3
@@ -143,13 +144,18 @@ class DamagedStateTest(StorageTest):
     def test_a_few_bytes_of_the_snapshot(self):
         self.fold()
         [(snapshot,)] = self.asked("SELECT bytes FROM snapshots")
-        self.overwrite(self.state, self.state.read_bytes().index(snapshot[:64]))
+        places = re.finditer(re.escape(snapshot[:64]), self.state.read_bytes())
+        for place in places:  # also where an earlier one was
+            self.overwrite(self.state, place.start())
         self.refused("run/state.db is damaged: the snapshot after event", self.RESTORE)
 
     def test_a_few_bytes_of_an_event_after_it(self):
         self.fold()
-        number, event = self.asked("SELECT number, bytes FROM events WHERE blobs != ''")[0]
-        self.overwrite(self.state, self.state.read_bytes().index(event))
+        whole = self.state.read_bytes()  # in which pages that are free now may hold what has moved
+        number, event = next((number, event) for number, event in
+                             self.asked("SELECT number, bytes FROM events WHERE blobs != ''")
+                             if whole.count(event) == 1)
+        self.overwrite(self.state, whole.index(event))
         self.refused(f"run/state.db is damaged: event {number} does not match its checksum", self.RESTORE)
 
     def test_the_header_is_overwritten(self):
@@ -175,6 +181,16 @@ class DamagedStateTest(StorageTest):
         self.fold()
         self.state.unlink()
         self.refused("run/state.db", self.RESTORE)
+
+
+    def test_a_journal_that_is_missing(self):
+        self.state.with_name("state.db-wal").unlink()
+        self.refused("run/state.db ends with event", "state.db-wal", "restore the run from a copy of one moment")
+
+    def test_a_journal_whose_end_is_damaged(self):
+        journal = self.state.with_name("state.db-wal")
+        self.overwrite(journal, journal.stat().st_size // 2)
+        self.refused("run/state.db ends with event", "state.db-wal", "restore the run from a copy of one moment")
 
 
 class NewerFormatTest(StorageTest):
