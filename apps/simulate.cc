@@ -244,7 +244,11 @@ int Main(int argc, const char* const* argv) {
   }
   std::string trainer;
   app.add_option("--trainer", trainer, "builtin: the built-in task, as --dataset builtin")
-      ->check(CLI::IsMember({std::string(data::kBuiltinData)}))
+      ->check([](const std::string& name) {
+        if (name == data::kBuiltinData) return std::string();
+        return Text("\"", name, "\": the one trainer with a name is builtin; a network is trained ",
+                    "with --dataset, e.g. --dataset fashion-mnist");
+      })
       ->excludes("--dataset");
   app.add_option("--set", options.assignments, "Any key of the configuration: section.key=value")
       ->allow_extra_args(false);

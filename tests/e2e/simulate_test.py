@@ -88,7 +88,7 @@ class SimulateTest(unittest.TestCase):
         self.simulate("--trainer", "builtin", "--policy", "async-fedavg", "--out", "run")
         self.assertEqual(self.summary("run")["policy"], "async-fedavg")
         for arguments, words in [(["--trainer", "builtin", "--dataset", "mnist"], "excludes"),
-                                 (["--trainer", "torch"], "builtin"),
+                                 (["--trainer", "torch"], "--dataset fashion-mnist"),
                                  (["--polcy", "all"], "did you mean --policy?"),
                                  (["--sead=7"], "did you mean --seed?")]:
             run = self.metis("simulate", *arguments)

@@ -17,7 +17,7 @@ struct Options {
   uint32_t rounds = 3;     // pairs of windows for each kind of peer
   uint32_t rate = 60;      // updates a second of all together, by the length of their epochs
   double memory_growth = 1.05;  // of the last fifth over the second one
-  double least_ratio = 0.75;    // of updates beside a hostile peer; the goal is 0.9
+  double least_ratio = 0.9;     // of updates beside a hostile peer
 
   double epoch_seconds() const { return double{1} * learners / rate; }
 };
