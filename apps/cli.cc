@@ -17,7 +17,7 @@
 namespace metis::apps {
 namespace {
 
-// Of the first option that there is none of: the one that was perhaps meant.
+// Where there are words that are none of its options: the one that was perhaps meant.
 std::string MeantOption(const CLI::App& app) {
   std::vector<const CLI::App*> levels = {&app};
   while (!levels.back()->get_subcommands().empty()) {
@@ -60,8 +60,9 @@ std::optional<int> ParseArguments(CLI::App& app, int argc, const char* const* ar
     app.exit(success, std::cout, std::cerr);
     return Finish();
   } catch (const CLI::ParseError& error) {
+    const bool unknown = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
     return Complain(
-        std::string(error.what()) + MeantOption(app) + "\nSee `" + app.get_name() + " --help`.",
+        Text(error.what(), unknown ? MeantOption(app) : "", "\nSee `", app.get_name(), " --help`."),
         kUsage);
   }
 }

@@ -55,6 +55,8 @@ int Main(int argc, const char* const* argv) {
                  "replayable: keep the model of every update, for `metis replay`; light: don't;\n"
                  "default: light, or as the run was begun")
       ->check(CLI::IsMember({"replayable", "light"}));
+  app.add_flag("--accept-loss", options.accept_loss,
+               "Go on from a state that is older than the record: what came later is lost");
   app.add_option("--set", assignments, "Any key of the configuration: section.key=value")
       ->allow_extra_args(false);
   AddVersionOption(app);

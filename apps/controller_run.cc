@@ -121,21 +121,24 @@ Result<void> ControllerRun::Open(ControllerTrust trust) {
 
 // Of a new run: whatever is needed to go on with it later.
 Result<void> ControllerRun::OpenDirectory() {
-  const bool exists = fs::exists(Path(kFederationFile));
-  if (exists) {
+  std::error_code absent;
+  const bool begun = fs::exists(Path(kFederationFile), absent);
+  bool in_vain = false;
+  if (begun) {
     if (Result<void> ours = Lock(); !ours) return ours;
+    Result<bool> empty = BegunInVain(setup_, options_.run);
+    if (!empty) return empty.error();
+    in_vain = *empty;
   }
-  Result<bool> in_vain = BegunInVain(setup_, options_.run);
-  if (!in_vain) return in_vain.error();
   if (!setup_.goes_on) {
     // One that ended before anything happened is begun anew.
     Result<std::unique_ptr<report::RunWriter>> writer = report::RunWriter::Create(
-        options_.run, setup_.config_toml(), setup_.initial.model, *in_vain, setup_.record);
+        options_.run, setup_.config_toml(), setup_.initial.model, in_vain, setup_.record);
     if (!writer) return writer.error();
     writer_ = *std::move(writer);
     if (Result<void> wrote = WriteSetup(setup_, options_.run); !wrote) return wrote;
   }
-  if (!exists) {
+  if (!begun) {
     if (Result<void> ours = Lock(); !ours) return ours;
   }
   Result<std::unique_ptr<report::AuditLog>> audit = report::AuditLog::Open(Path(kAuditFile));

@@ -23,6 +23,7 @@ struct ControllerOptions {
   std::string model;  // the initial one; empty: the run's own, or that of the built-in data
   std::string run;    // directory
   std::optional<report::Record> record;  // none: the run's own, or light
+  bool accept_loss = false;
   TlsOptions tls;
   std::string authority;  // directory of `metis ca init`; empty: certificates of the operator's own
 };

@@ -119,6 +119,7 @@ std::string ControllerSetup::identity() const {
 
 Result<ControllerSetup> ReadSetup(const ControllerOptions& options) {
   ControllerSetup setup;
+  setup.accept_loss = options.accept_loss;
   std::error_code absent;
   setup.goes_on = std::filesystem::exists(Text(options.run, "/", kStateFile), absent);
   Result<config::Config> config = ReadSettings(options, setup.goes_on);

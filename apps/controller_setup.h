@@ -30,8 +30,9 @@ inline constexpr const char* kLockFile = "lock";
 struct ControllerSetup {
   config::Config config;
   store::ModelFile initial;
-  bool goes_on = false;    // the directory holds the state of an earlier start
-  std::string federation;  // its name: nobody else's, though its settings may be
+  bool goes_on = false;      // the directory holds the state of an earlier start
+  bool accept_loss = false;  // also if that is older than the record
+  std::string federation;    // its name: nobody else's, though its settings may be
   report::Record record = report::Record::kLight;
 
   // Learners are told this.

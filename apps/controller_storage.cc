@@ -26,15 +26,14 @@ Result<store::ProcessLock> LockRun(const std::string& run) {
 }
 
 Result<bool> BegunInVain(const ControllerSetup& setup, const std::string& run) {
-  if (!fs::exists(In(run, kFederationFile))) return false;
   const std::string record = In(run, report::kEventsFile);
   std::error_code absent;
   if (fs::file_size(record, absent) == 0 && !absent) return true;
   if (setup.goes_on && fs::file_size(In(run, kStateFile), absent) > 0) return false;
-  return Invalid(Text(In(run, kStateFile), setup.goes_on ? " is empty" : " is missing", ", and ",
-                      record, " is the record of a federation: restore it from a copy together ",
-                      "with its models, or begin anew in another directory (after ",
-                      "storage.durability = \"none\" nothing else is left)"));
+  return Invalid(Text(In(run, kStateFile), setup.goes_on ? " is empty" : " is missing", ", but ",
+                      run, " holds a federation: restore it from a copy together with its models, ",
+                      "or begin anew in another directory (after storage.durability = \"none\" ",
+                      "nothing else is left)"));
 }
 
 bool ControllerStorage::durable() const {
@@ -45,7 +44,7 @@ Result<std::unique_ptr<ControllerStorage>> ControllerStorage::Open(const Control
                                                                    const std::string& run,
                                                                    ModelPool& pool) {
   std::unique_ptr<ControllerStorage> storage(new ControllerStorage(setup, run));
-  if (storage->durable() || setup.config.storage.memory_mb > 0) {
+  if (store::KeepsModels(setup.config.storage)) {
     Result<std::unique_ptr<store::BlobStore>> blobs =
         store::BlobStore::Open(In(run, kBlobsDirectory), pool);
     if (!blobs) return blobs.error();
@@ -66,16 +65,21 @@ Result<void> ControllerStorage::CheckAll(ModelPool& pool) {
   const std::string record = In(run_, report::kEventsFile);
   Result<uint64_t> recorded = report::CountEvents(record);
   if (!recorded) return recorded.error();
-  if (*recorded <= events_) return {};
+  if (*recorded <= events_ || setup_.accept_loss) return {};
   return Invalid(Text(In(run_, kStateFile), " ends with event ", events_, ", but ", record, " has ",
-                      *recorded, ": its journal (state.db-wal) is missing or damaged; restore the ",
-                      "run from a copy of one moment, or begin anew in another directory"));
+                      *recorded,
+                      ": its journal (state.db-wal) is missing or damaged, or it is from ",
+                      "an older copy. Restore the whole run directory from a copy, or go on ",
+                      "without what came later: --accept-loss"));
 }
 
 Result<void> ControllerStorage::OpenLog() {
   if (durable()) {
+    std::error_code absent;
+    const uintmax_t recorded = fs::file_size(In(run_, report::kEventsFile), absent);
     Result<std::unique_ptr<store::SqliteEventLog>> log =
-        store::SqliteEventLog::Open(In(run_, kStateFile), *blobs_, setup_.identity());
+        store::SqliteEventLog::Open(In(run_, kStateFile), *blobs_, setup_.identity(),
+                                    setup_.goes_on && !absent && recorded > 0);
     if (!log) return log.error();
     events_ = (*log)->events();
     log_ = *std::move(log);

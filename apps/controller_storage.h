@@ -23,8 +23,8 @@ namespace metis::apps {
 // Keeps every other controller out of the run directory.
 Result<store::ProcessLock> LockRun(const std::string& run);
 
-// Whether a controller has begun this run and nothing has happened in it yet. An error if there is
-// a record without the state that belongs to it.
+// Of a run that a controller has begun: whether nothing has happened in it yet. An error if there
+// is a record without the state that belongs to it.
 Result<bool> BegunInVain(const ControllerSetup& setup, const std::string& run);
 
 class ControllerStorage {

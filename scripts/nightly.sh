@@ -91,6 +91,12 @@ run_crash() {
 # Beyond what a message, a length of 32 bits or one call of the kernel holds. Needs 20 GB of memory.
 run_large() {
   build release
+  local free_kb
+  free_kb=$(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo)
+  if ((free_kb < 20000000)); then
+    echo "nightly: ${free_kb} kB of memory are free, a model of 3 GB needs 20 GB" >&2
+    return 1
+  fi
   build/release/bench/exchange_bench --learners 1 --parameters 750000000 --rounds 3 --filter plain
 }
 

@@ -45,7 +45,7 @@ Needs ForecastNeeds(const config::Config& config, uint64_t model_bytes, bool rep
   const bool rounds = config.federation.policy.protocol == federation::ProtocolKind::kSynchronous;
   Needs needs;
   const bool durable = config.storage.durability == store::Durability::kFull;
-  if (durable || config.storage.memory_mb > 0) {
+  if (store::KeepsModels(config.storage)) {
     needs.disk += learners * model_bytes + BytesBetweenSnapshots(config, model_bytes);
   }
   const uint64_t updates = MostUpdates(config);

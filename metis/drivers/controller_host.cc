@@ -190,8 +190,9 @@ bool ControllerHost::State::Process(const Event& event) {
     for (const Action& action : actions) recorder->Action(now, action);
   }
   news = true;
-  if (const auto* update = std::get_if<federation::UpdateReceived>(&event))
+  if (const auto* update = std::get_if<federation::UpdateReceived>(&event)) {
     Recognise(*update, before);
+  }
   if (participant) announcer.Presence(*participant, before);
   Perform(actions);
   if (std::exchange(refused, false)) AskAgain();
@@ -199,17 +200,15 @@ bool ControllerHost::State::Process(const Event& event) {
   return true;
 }
 
-// An update that came before keeps its verdict. Its learner may not have heard that; somebody who
-// plays back what he overheard looks the same, so that it is written down.
+// A learner that waits for its answer says it again. Somebody who plays back what he overheard
+// looks the same, so that it is written down.
 void ControllerHost::State::Recognise(const federation::UpdateReceived& update,
                                       const std::optional<Member>& before) {
   const federation::UpdateId& id = update.id;
   if (!before || before->incarnation() != id.incarnation) return;
   if (id.sequence > before->verdict.sequence) return;
   transport->Refused(id.learner, "repeated",
-                     Text("update ", id.sequence,
-                          " has come before: it keeps its first answer, "
-                          "and is not counted again"));
+                     Text("update ", id.sequence, " has come before: it is not counted again"));
 }
 
 void ControllerHost::State::Perform(const std::vector<Action>& actions) {

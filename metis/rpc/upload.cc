@@ -248,7 +248,7 @@ void Upload::Conclude(const v1::TransferEnd& end) {
   std::optional<PartialUpload> left;
   {
     std::scoped_lock lock(mutex_);
-    // What came before a bad chunk stays good.
+    // What came before a bad chunk stays good; the receiver says how much that is.
     if (state_ == State::kReceiving)
       left = std::move(partial_);
     else

@@ -213,7 +213,8 @@ SqliteEventLog::~SqliteEventLog() = default;
 
 Result<std::unique_ptr<SqliteEventLog>> SqliteEventLog::Open(const std::string& path,
                                                              BlobStore& blobs,
-                                                             const std::string& identity) {
+                                                             const std::string& identity,
+                                                             bool has_events) {
   Result<ProcessLock> lock = ProcessLock::Take(path + ".lock", path);
   if (!lock) return lock.error();
   auto state = std::make_unique<State>(path, blobs, *std::move(lock));
@@ -221,6 +222,7 @@ Result<std::unique_ptr<SqliteEventLog>> SqliteEventLog::Open(const std::string& 
   if (Result<void> whole = state->CheckWhole(); !whole) return whole.error();
   Result<bool> is_new = state->IsNew();
   if (!is_new) return is_new.error();
+  if (*is_new && has_events) return state->Damaged("there is nothing in it");
   if (!*is_new) {
     if (Result<void> ours = state->CheckOwner(identity); !ours) return ours.error();
   }

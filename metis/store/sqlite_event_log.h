@@ -20,9 +20,11 @@ inline constexpr int64_t kLogFormat = 1;  // of the file
 class SqliteEventLog final : public drivers::EventLog {
  public:
   // `identity` says whose log it is (the federation's configuration and initial model, in a few
-  // words): that of an existing file must be equal. The blobs outlive it and are its own.
+  // words): that of an existing file must be equal. The blobs outlive it and are its own. If events
+  // are known to be in it, a file without any table is a damaged one, not a new one.
   static Result<std::unique_ptr<SqliteEventLog>> Open(const std::string& path, BlobStore& blobs,
-                                                      const std::string& identity);
+                                                      const std::string& identity,
+                                                      bool has_events = false);
   ~SqliteEventLog() override;
 
   Result<void> Append(Instant time, const federation::Event& event) override;

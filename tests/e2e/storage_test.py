@@ -97,9 +97,9 @@ class StorageTest(LearningTest):
         self.assertEqual(sorted(name for name in before.keys() | after.keys()
                                 if before.get(name) != after.get(name)), [], f"was changed by what says {said}")
 
-    def goes_on(self):
+    def goes_on(self, *options):
         """Whether it does once its run is whole."""
-        again = lead(self, "whole")
+        again = lead(self, "whole", *options)
         await_listening(self, again)
         self.assertRegex(again.said(), r"going on at version \d+ after \d+ commits")
         again.process.send_signal(signal.SIGTERM)
@@ -182,15 +182,24 @@ class DamagedStateTest(StorageTest):
         self.state.unlink()
         self.refused("run/state.db", self.RESTORE)
 
+    LOST = ("run/state.db ends with event", "state.db-wal", "Restore the whole run directory", "--accept-loss")
 
     def test_a_journal_that_is_missing(self):
         self.state.with_name("state.db-wal").unlink()
-        self.refused("run/state.db ends with event", "state.db-wal", "restore the run from a copy of one moment")
+        self.refused(*self.LOST)
+        self.goes_on("--accept-loss")
+
+    def test_a_journal_with_all_there_was(self):
+        with closing(sqlite3.connect(self.state)) as database:
+            for [table] in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+                database.execute(f"DROP TABLE {table}")
+            database.commit()
+        self.refused("run/state.db is damaged: there is nothing in it", self.RESTORE)
 
     def test_a_journal_whose_end_is_damaged(self):
         journal = self.state.with_name("state.db-wal")
         self.overwrite(journal, journal.stat().st_size // 2)
-        self.refused("run/state.db ends with event", "state.db-wal", "restore the run from a copy of one moment")
+        self.refused(*self.LOST)
 
 
 class NewerFormatTest(StorageTest):

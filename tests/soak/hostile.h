@@ -22,8 +22,12 @@ class HostilePeer {
 // Joins, and never says a word again.
 class SilentPeer : public HostilePeer {
  public:
-  SilentPeer(ModelPool& pool, uint16_t port, const std::string& name, uint32_t life)
-      : pool_(pool), channel_(rpc::Dial(Text("127.0.0.1:", port))), talk_(channel_, name, life) {
+  SilentPeer(ModelPool& pool, uint16_t port, const std::string& name, uint32_t life,
+             int window_bytes = 8 << 20)
+      : pool_(pool),
+        channel_(rpc::Dial(Text("127.0.0.1:", port), grpc::InsecureChannelCredentials(), "",
+                           window_bytes)),
+        talk_(channel_, name, life) {
     EXPECT_TRUE(talk_.Join(*pool.schema()));
   }
 
@@ -62,22 +66,21 @@ class PeerThatDoesNotRead final : public SilentPeer {
   std::thread speaker_;
 };
 
-// The same, but reads a little now and then: of the conversation as of the downloads. It makes
-// progress, so that nobody drops it.
+// Reads less than it is answered, from a narrow window, so that the rest waits at the controller,
+// until it is cut off; and downloads one model after the other.
 class SlowlyReadingPeer final : public SilentPeer {
  public:
   SlowlyReadingPeer(ModelPool& pool, uint16_t port, const std::string& name, uint32_t life)
-      : SilentPeer(pool, port, name, life) {
+      : SilentPeer(pool, port, name, life, kWindowBytes) {
     open_.set_token(talk_.welcome.token());
     const v1::ToParticipant community = talk_.Next(v1::ToParticipant::kCommunity);
     open_.set_fingerprint(community.community().model().fingerprint());
     speaker_ = std::thread([this] {
-      while (!over_ && talk_.Beat()) continue;
+      while (!over_ && talk_.Beat()) std::this_thread::sleep_for(kBetween / 10);
     });
     reader_ = std::thread([this] {
       v1::ToParticipant message;
       while (!over_ && talk_.Read(message)) {
-        std::this_thread::sleep_for(kBetween);
         rpc::Transfer download(channel_, "Download");
         if (download.Open(open_)) download.Read();
         std::this_thread::sleep_for(kBetween);
@@ -91,7 +94,8 @@ class SlowlyReadingPeer final : public SilentPeer {
   }
 
  private:
-  static constexpr std::chrono::milliseconds kBetween{50};
+  static constexpr std::chrono::milliseconds kBetween{10};
+  static constexpr int kWindowBytes = 64 << 10;
 
   v1::OpenDownload open_;
   std::atomic<bool> over_ = false;
