@@ -59,8 +59,10 @@ Result<std::unique_ptr<ControllerStorage>> ControllerStorage::Open(const Control
 // Going on cuts the record back to the snapshot: not before all of the state was read. An event is
 // in the log before it is in the record: where that has more, the end of the log was lost.
 Result<void> ControllerStorage::CheckAll(ModelPool& pool) {
+  drivers::DurableOptions options;
+  options.store = MakeStore();
   Result<std::unique_ptr<drivers::DurableController>> read = drivers::DurableController::Open(
-      setup_.config.federation, setup_.initial.model, pool, *log_, {.store = MakeStore()});
+      setup_.config.federation, setup_.initial.model, pool, *log_, std::move(options));
   if (!read) return read.error();
   const std::string record = In(run_, report::kEventsFile);
   Result<uint64_t> recorded = report::CountEvents(record);

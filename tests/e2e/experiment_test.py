@@ -72,7 +72,7 @@ class ExperimentTest(unittest.TestCase):
 
     def metis(self, *arguments):
         return subprocess.run([str(BIN / "metis"), "experiment", *arguments], cwd=self.home,
-                              capture_output=True, text=True, timeout=300)
+                              capture_output=True, text=True, timeout=1500)
 
     def run_table(self, *arguments, code=0):
         run = self.metis("run", "small", *arguments)
