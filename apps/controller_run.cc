@@ -332,8 +332,7 @@ Result<void> ControllerRun::Conclude() {
         .seed = setup_.config.simulation.seed,
         .length = now - Instant(),
         .bytes_sent = traffic.bytes_sent + traffic.bytes_received,
-        .complete = controller.phase() == federation::Phase::kFinished,
-        .faults = false};
+        .complete = controller.phase() == federation::Phase::kFinished};
     TestedModel last{controller.version(), controller.community(), -1};
     const std::vector<report::TestPoint>& tests = writer_->summary().tests();
     if (!tests.empty() && tests.back().version == last.version) {

@@ -139,6 +139,17 @@ void PrintTable(const std::vector<report::Json>& summaries) {
   table.Print(std::cout, OutputIsTerminal());
 }
 
+// Which faults struck, and how often; nothing of a run without.
+void PrintFaults(const report::Json& run) {
+  if (!run.contains("faults_struck")) return;
+  std::vector<std::string> struck;
+  for (const auto& [name, times] : run["faults_struck"].items()) {
+    if (times != 0) struck.push_back(Text(name, " ", times.get<uint64_t>()));
+  }
+  std::cout << "\nFaults that struck " << run["policy"].get<std::string>() << ": "
+            << (struck.empty() ? "none" : Join(struck)) << "\n";
+}
+
 // What was trained, how fast, and what to do next.
 void PrintClosing(const std::vector<RunOutcome>& outcomes, const std::string& where) {
   uint64_t examples = 0;
@@ -162,6 +173,7 @@ int Print(const Options& options, const std::vector<RunOutcome>& outcomes, const
     std::cout << report::Json(summaries).dump(2) << "\n";
   } else {
     PrintTable(summaries);
+    for (const report::Json& summary : summaries) PrintFaults(summary);
     PrintClosing(outcomes, where);
   }
   if (!interrupted) return Finish();

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -224,18 +225,27 @@ Result<Begun> Begin(const RunOptions& options, const config::Config& config,
   return Begun{*std::move(task), *std::move(writer), std::move(journal)};
 }
 
+std::map<std::string, uint64_t> StruckBy(const sim::Simulator& simulator) {
+  const auto names = EnumNames(sim::Fault{});
+  std::map<std::string, uint64_t> struck;
+  for (size_t i = 0; i < names.size(); ++i) {
+    struck.emplace(names[i], simulator.faults_struck()[i]);
+  }
+  return struck;
+}
+
 // Writes what the run came to.
 Result<report::Json> Conclude(const RunOptions& options, const config::Config& config,
                               const std::string& directory, const sim::Simulator& simulator,
                               const KeptModels& kept, Begun& begun) {
   const federation::Controller& controller = simulator.controller();
-  const report::RunFacts facts{.program_version = std::string(Version()),
-                               .policy = std::string(federation::NameOf(config.federation.policy)),
-                               .seed = config.simulation.seed,
-                               .length = simulator.now() - Instant(),
-                               .bytes_sent = simulator.bytes_sent(),
-                               .complete = controller.phase() == federation::Phase::kFinished,
-                               .faults = options.faults};
+  report::RunFacts facts{.program_version = std::string(Version()),
+                         .policy = std::string(federation::NameOf(config.federation.policy)),
+                         .seed = config.simulation.seed,
+                         .length = simulator.now() - Instant(),
+                         .bytes_sent = simulator.bytes_sent(),
+                         .complete = controller.phase() == federation::Phase::kFinished};
+  if (options.faults) facts.faults = StruckBy(simulator);
   store::ModelFacts model_facts = begun.task.facts;
   model_facts["policy"] = facts.policy;
   model_facts["seed"] = Text(facts.seed);

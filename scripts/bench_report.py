@@ -14,7 +14,8 @@ that of the clock.
   scripts/bench_report.py kernels.json community.json
   scripts/bench_report.py --json kernels.json
 
-Exit status: 0, also when goals are missed; 1 if a benchmark failed or nothing was measured.
+Exit status: 0, also when goals are missed; with --strict 3 if one is; 1 if a benchmark failed or nothing was
+measured.
 """
 
 import argparse
@@ -120,6 +121,7 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="for machines: a list of rows")
+    parser.add_argument("--strict", action="store_true", help="a goal that is missed fails")
     parser.add_argument("results", nargs="+", help="files of --benchmark_out")
     arguments = parser.parse_args()
     try:
@@ -132,7 +134,10 @@ def main():
         print(json.dumps(table, indent=2))
     else:
         print_table(table)
+    if arguments.strict and any(each["verdict"] == "over" for each in table):
+        return 3
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

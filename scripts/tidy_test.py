@@ -64,6 +64,13 @@ class Layers(TreeTest):
         found = self.expect("metis/federation/a.cc", text, (3, "layer"))
         self.assertIn("it may include: federation, core", found[0].what)
 
+    def test_federation_may_include_core_alone(self):
+        self.assertEqual(tidy.LAYERS["federation"], ("core", ""))
+        for layer in set(tidy.LAYERS) - {"core", "federation"}:
+            self.expect("metis/federation/a.cc", f'#include "metis/{layer}/a.h"\n', (1, "layer"))
+        for library in set(tidy.THIRD_PARTY):
+            self.expect("metis/federation/a.cc", f"#include <{library}>\n", (1, "layer"))
+
     def test_torch_has_one_home(self):
         torch = "#include <torch/torch.h>\n"
         self.expect("metis/train/a.cc", torch)

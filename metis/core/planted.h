@@ -15,7 +15,7 @@ enum class PlantedBug {
   kVersionReuse,           // two commits in a row share a version
   kQuorumBySizeOnly,       // quorum counts members, not live learners
   kOwnCountsTwice,         // the requester's own counts are pooled twice
-  kNanPasses,              // the gate lets everything through
+  kNanPasses,              // the gate lets NaN and infinite values through
   kFloatSum,               // the community is a float sum in arrival order
   kWrongMedian,            // the staleness median is taken of unsorted values
   kStaleIncarnation,       // an update of an earlier life is accepted
@@ -30,9 +30,11 @@ enum class PlantedBug {
   kRoundWaitsForLost,      // a round waits for lost learners
   kSnapshotForgetsQueue,   // a snapshot leaves out the updates under evaluation
   kCommitOutOfOrder,       // commits follow the end of evaluation, not arrival
+  kHugePasses,             // the gate lets finite values of any magnitude through
+  kOldShareKept,           // p' is not subtracted from P
 };
 
-inline constexpr std::array<std::string_view, 21> kPlantedBugNames = {"none",
+inline constexpr std::array<std::string_view, 23> kPlantedBugNames = {"none",
                                                                       "lost-update",
                                                                       "double-apply",
                                                                       "version-reuse",
@@ -52,7 +54,9 @@ inline constexpr std::array<std::string_view, 21> kPlantedBugNames = {"none",
                                                                       "deadline-ignored",
                                                                       "round-waits-for-lost",
                                                                       "snapshot-forgets-queue",
-                                                                      "commit-out-of-order"};
+                                                                      "commit-out-of-order",
+                                                                      "huge-passes",
+                                                                      "old-share-kept"};
 
 #ifdef METIS_PLANTED_BUGS
 // The one bug that is on. Set between runs by the test that plants it; never in a production build.

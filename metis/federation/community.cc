@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <new>
+#include <span>
 #include <utility>
 
 #include "metis/core/planted.h"
@@ -17,14 +18,29 @@ constexpr int kContributionBits = 30;
 constexpr double kShareToSum = 1 << (kSumFractionBits - kContributionBits);
 constexpr std::align_val_t kAlignment{64};
 
+// The planted bug: right but for its rounding, which stays and depends on the order of arrival.
+// `total` is P after the exchange.
+void FloatExchange(const Model& before, double total, WeightedModel incoming,
+                   WeightedModel outgoing, std::span<float> community) {
+  const double rest = total - incoming.scaled_contribution + outgoing.scaled_contribution;
+  const auto part = [&](double contribution) { return static_cast<float>(contribution / total); };
+  for (size_t i = 0; i < community.size(); ++i) {
+    community[i] = part(rest) * before.parameters()[i] +
+                   part(incoming.scaled_contribution) * incoming.parameters[i];
+    if (outgoing.parameters == nullptr) continue;
+    community[i] -= part(outgoing.scaled_contribution) * outgoing.parameters[i];
+  }
+}
+
 }  // namespace
 
 void Community::FreeSums::operator()(int64_t* sums) const { ::operator delete[](sums, kAlignment); }
 
 Result<void> Gate::Check(const Model& model) const {
-  if (Planted(PlantedBug::kNanPasses)) return {};
   float magnitude = model.Magnitude();
   if (magnitude < max_parameter) return {};
+  if (Planted(PlantedBug::kNanPasses) && std::isinf(magnitude)) return {};
+  if (Planted(PlantedBug::kHugePasses) && !std::isinf(magnitude)) return {};
   if (std::isinf(magnitude)) return Invalid("the model holds a value that is NaN or infinite");
   return Invalid(Text("the model holds a value of magnitude ", magnitude, ", the gate is ",
                       max_parameter, ": has training diverged?"));
@@ -125,10 +141,7 @@ void Community::Exchange(WeightedModel incoming, WeightedModel outgoing) {
   std::span<float> community = draft.parameters();
   kernels_.replace(sums_.get(), incoming, outgoing, Inverse(), community.data(), size);
   if (Planted(PlantedBug::kFloatSum) && incoming.parameters != nullptr) {
-    auto part = static_cast<float>(incoming.scaled_contribution * Inverse());
-    for (size_t i = 0; i < size; ++i) {
-      community[i] = (1 - part) * current_->parameters()[i] + part * incoming.parameters[i];
-    }
+    FloatExchange(*current_, 1 / Inverse(), incoming, outgoing, community);
   }
   current_ = std::move(draft).Seal();
 }
@@ -155,7 +168,7 @@ Result<void> Community::Replace(LearnerId learner, double contribution, ModelPtr
   if (Result<void> put = store_.Put(learner, model); !put) return put.error();
 
   shares_[learner] = *share;
-  total_ += *share - old_share;
+  total_ += *share - (Planted(PlantedBug::kOldShareKept) ? 0 : old_share);
   Exchange(Weighted(*share, model), outgoing);
   return {};
 }

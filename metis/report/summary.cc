@@ -84,7 +84,8 @@ Json FormatSummary(const RunFacts& facts, const Controller& controller,
   json["policy"] = facts.policy;
   json["seed"] = facts.seed;
   json["complete"] = facts.complete;
-  json["faults"] = facts.faults;
+  json["faults"] = facts.faults.has_value();
+  if (facts.faults) json["faults_struck"] = *facts.faults;
   json["phase"] = NameOf(controller.phase());
   json["stopped_by"] =
       controller.stop_reason() ? Json(NameOf(*controller.stop_reason())) : Json(nullptr);

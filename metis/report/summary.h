@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -63,7 +64,8 @@ struct RunFacts {
   Duration length;  // virtual, or of the clock on the wall
   uint64_t bytes_sent = 0;
   bool complete = false;  // it ended by a stop criterion
-  bool faults = false;    // they were injected, drawn from the seed
+  // How often each fault struck, by name; nothing where none were injected.
+  std::optional<std::map<std::string, uint64_t>> faults = {};
 };
 
 Json FormatSummary(const RunFacts& facts, const federation::Controller& controller,

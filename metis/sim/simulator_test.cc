@@ -45,6 +45,7 @@ class SimulatorTest : public testing::Test {
     simulator.SetRecorder(recorder);
     simulator.Run(At(60 * minutes));
     EXPECT_FALSE(invariants.violation()) << *invariants.violation();
+    EXPECT_FALSE(simulator.failure()) << simulator.failure()->message;
     const federation::Controller& controller = simulator.controller();
     return {controller.StateHash(),
             controller.statistics(),

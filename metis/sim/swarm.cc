@@ -198,6 +198,7 @@ SwarmOutcome RunScenario(const Scenario& scenario, drivers::Recorder* recorder) 
   outcome.state_hash = simulator.controller().StateHash();
   outcome.struck = simulator.faults_struck();
   outcome.failure = invariants.violation();
+  if (simulator.failure()) outcome.failure = simulator.failure()->message;
   if (outcome.failure) return outcome;
   bool finished = simulator.controller().phase() == federation::Phase::kFinished;
   outcome.failure =

@@ -31,7 +31,7 @@ struct Scenario {
 Scenario DrawScenario(uint64_t seed);
 
 struct SwarmOutcome {
-  std::optional<std::string> failure;  // the first broken law, with its time
+  std::optional<std::string> failure;  // the first broken law, with its time; or why it ended early
   uint64_t commits = 0;
   uint64_t tasks = 0;       // executed in virtual time
   uint64_t state_hash = 0;  // of the controller at the end

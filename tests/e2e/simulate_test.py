@@ -16,7 +16,7 @@ BIN = Path(sys.argv.pop(1)).resolve() if len(sys.argv) > 1 else Path("build/dev/
 POLICIES = ["sync-fedavg", "sync-dvw", "async-fedavg", "fedasync", "async-dvw",
             "async-dvw-adaptive"]
 # Small enough for a test, uneven enough that policies differ.
-SMALL = ["--duration", "120s", "--sizes", "powerlaw", "--classes", "noniid:3",
+SMALL = ["--sizes", "powerlaw", "--classes", "noniid:3",
          "--set", "builtin.training_examples=2000"]
 
 
@@ -30,8 +30,8 @@ class SimulateTest(unittest.TestCase):
         return subprocess.run([str(BIN / "metis"), *arguments], cwd=self.home,
                               capture_output=True, text=True, timeout=300)
 
-    def simulate(self, *arguments):
-        run = self.metis("simulate", *SMALL, *arguments)
+    def simulate(self, *arguments, duration="120s"):
+        run = self.metis("simulate", *SMALL, "--duration", duration, *arguments)
         self.assertEqual(run.returncode, 0, run.stderr)
         return run.stdout
 
@@ -58,7 +58,10 @@ class SimulateTest(unittest.TestCase):
                 self.assertEqual(summary["models_for_evaluation"], 0)
 
     def test_policies_truly_differ(self):
-        self.simulate("--policy", "sync-fedavg,async-fedavg,async-dvw", "--out", "run")
+        self.simulate("--policy", "all", "--out", "run")
+        curves = {tuple(test["loss"] for test in self.summary(f"run/{policy}")["tests"])
+                  for policy in POLICIES}
+        self.assertEqual(len(curves), len(POLICIES))
         requests = {self.summary(f"run/{policy}")["update_requests"]
                     for policy in ("sync-fedavg", "async-fedavg", "async-dvw")}
         self.assertEqual(len(requests), 3)
@@ -96,9 +99,16 @@ class SimulateTest(unittest.TestCase):
             self.assertIn(words, run.stderr)
 
     def test_a_replay_of_a_run_with_crashes_ends_at_the_same_state(self):
-        for seed in ("2", "3", "5"):
-            self.simulate("--policy", "async-dvw", "--faults", "--seed", seed, "--out", seed)
-            run = self.metis("replay", seed)
+        for policy in ("async-dvw", "sync-dvw"):
+            # Long enough for the controller's crashes of this seed.
+            said = self.simulate("--policy", policy, "--faults", "--seed", "2", "--out", policy,
+                                 duration="40min")
+            struck = self.summary(policy)["faults_struck"]
+            self.assertGreater(struck["controller-crash"], 0)
+            self.assertGreater(struck["learner-crash"], 0)
+            self.assertIn(f"Faults that struck {policy}: ", said)
+            self.assertIn(f"controller-crash {struck['controller-crash']}", said)
+            run = self.metis("replay", policy)
             self.assertEqual(run.returncode, 0, run.stderr)
             self.assertIn("as the run ended", run.stdout)
 
@@ -174,14 +184,14 @@ class SimulateTest(unittest.TestCase):
 
     def test_an_existing_run_is_not_overwritten_unasked(self):
         self.simulate("--out", "run")
-        run = self.metis("simulate", *SMALL, "--out", "run")
+        run = self.metis("simulate", *SMALL, "--duration", "120s", "--out", "run")
         self.assertEqual(run.returncode, 1)
         self.assertIn("run already holds a run: choose another --out, or --force to replace it",
                       run.stderr)
         self.simulate("--out", "run", "--force")
         (self.home / "other").mkdir()
         (self.home / "other/precious.txt").write_text("mine")
-        run = self.metis("simulate", *SMALL, "--out", "other", "--force")
+        run = self.metis("simulate", *SMALL, "--duration", "120s", "--out", "other", "--force")
         self.assertEqual(run.returncode, 1)
         self.assertIn("other holds other files", run.stderr)
         self.assertTrue((self.home / "other/precious.txt").exists())
