@@ -32,9 +32,10 @@ enum class PlantedBug {
   kCommitOutOfOrder,       // commits follow the end of evaluation, not arrival
   kHugePasses,             // the gate lets finite values of any magnitude through
   kOldShareKept,           // p' is not subtracted from P
+  kUnjoinedLifeCounts,     // a life that has not joined keeps its predecessor live
 };
 
-inline constexpr std::array<std::string_view, 23> kPlantedBugNames = {"none",
+inline constexpr std::array<std::string_view, 24> kPlantedBugNames = {"none",
                                                                       "lost-update",
                                                                       "double-apply",
                                                                       "version-reuse",
@@ -56,7 +57,8 @@ inline constexpr std::array<std::string_view, 23> kPlantedBugNames = {"none",
                                                                       "snapshot-forgets-queue",
                                                                       "commit-out-of-order",
                                                                       "huge-passes",
-                                                                      "old-share-kept"};
+                                                                      "old-share-kept",
+                                                                      "unjoined-life-counts"};
 
 #ifdef METIS_PLANTED_BUGS
 // The one bug that is on. Set between runs by the test that plants it; never in a production build.

@@ -76,6 +76,7 @@ struct ControllerHost::State {
   void CheckLiveness();
   void CheckSilent(Instant now);
   void CheckOver();
+  void WaitForTests();
   void Over();
   void Show();
   void ShowInTime();
@@ -131,17 +132,12 @@ void ControllerHost::State::Begin() {
 }
 
 void ControllerHost::State::Heard(const FromParticipant& message) {
-  liveness.Heard(message.from, message.incarnation, loop.now());
   heard[message.from] = loop.now();
   if (greeted.erase(message.from) > 0) PromiseAgain(message.from);
-  if (message.event) {
-    Process(*message.event);
-    return;
+  if (message.event) Process(*message.event);
+  if (liveness.Handled(message, controller().membership(), loop.now())) {
+    Process(federation::LearnerReturned{message.from, message.incarnation});
   }
-  const Member* member = controller().membership().Find(message.from);
-  const bool back = member != nullptr && member->incarnation() == message.incarnation &&
-                    member->presence == Presence::kLost;
-  if (back) Process(federation::LearnerReturned{message.from, message.incarnation});
 }
 
 // What was sent while it was away was dropped: an evaluation that nobody does would hold all
@@ -265,8 +261,15 @@ void ControllerHost::State::CheckSilent(Instant now) {
 void ControllerHost::State::CheckOver() {
   if (over || controller().phase() != federation::Phase::kFinished) return;
   if (!controller().testing()) return Over();
-  if (std::exchange(ending, true)) return;
-  loop.At(loop.now() + membership.silence, [this] { Over(); });
+  if (!std::exchange(ending, true)) WaitForTests();
+}
+
+// As long as they come: an observer that is behind has up to three to do.
+void ControllerHost::State::WaitForTests() {
+  loop.At(loop.now() + membership.silence, [this, before = controller().tests().tests()] {
+    const bool more = controller().testing() && controller().tests().tests() > before;
+    more ? WaitForTests() : Over();
+  });
 }
 
 void ControllerHost::State::Over() {

@@ -290,6 +290,22 @@ TEST(ControllerHost, WhoIsSilentIsLostAndReturnsWithAHeartbeat) {
   ASSERT_TRUE(federation.ears->WaitSaid("learner north has left"));
 }
 
+// A process that is started anew, again and again, and dies each time before it has joined.
+TEST(ControllerHost, ALaterLifeThatSpeaksAndNeverJoinsDoesNotKeepItsPredecessorLive) {
+  Federation federation(Hurried());
+  federation.Start();
+  const LearnerId north = federation.IdOf("north");
+  federation.Join("north", north);
+  ASSERT_TRUE(federation.ears->WaitSaid("has joined"));
+  federation.host->Receive({north, Incarnation(6), std::nullopt});
+  federation::LearnerJoined refused;
+  refused.learner = north;
+  refused.incarnation = Incarnation(7);
+  refused.schema_hash = 4711;
+  federation.host->Receive({north, Incarnation(7), refused});
+  EXPECT_TRUE(federation.ears->WaitSaid("learner north is lost: unheard of for 100ms"));
+}
+
 TEST(ControllerHost, ALostLearnerIsReportedAlsoWhenTheLogRefusedAtFirst) {
   Federation federation(Hurried());
   federation.Start();

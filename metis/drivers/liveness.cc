@@ -1,6 +1,18 @@
 #include "metis/drivers/liveness.h"
 
+#include "metis/core/planted.h"
+
 namespace metis::drivers {
+
+bool LivenessWatch::Handled(const FromParticipant& message,
+                            const federation::Membership& membership, Instant now) {
+  const federation::Member* member = membership.Find(message.from);
+  const bool joined = member != nullptr && member->incarnation() == message.incarnation;
+  if (joined || Planted(PlantedBug::kUnjoinedLifeCounts)) {
+    Heard(message.from, message.incarnation, now);
+  }
+  return joined && !message.event && member->presence == federation::Presence::kLost;
+}
 
 void LivenessWatch::Heard(LearnerId learner, Incarnation incarnation, Instant now) {
   auto [entry, added] = heard_.emplace(learner, Entry{incarnation, now});

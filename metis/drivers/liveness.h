@@ -8,6 +8,8 @@
 
 #include "metis/core/ids.h"
 #include "metis/core/time.h"
+#include "metis/drivers/transport.h"
+#include "metis/federation/membership.h"
 
 namespace metis::drivers {
 
@@ -20,7 +22,13 @@ class LivenessWatch {
 
   explicit LivenessWatch(Duration silence) : silence_(silence) {}
 
-  // Any message of a participant. An older incarnation's does not count.
+  // The controller has handled this message. It is a sign of life only of a life that has joined:
+  // one that speaks and never joins must not hide that its predecessor is silent. True if its life
+  // counts as lost and the message did not change that: LearnerReturned is due.
+  bool Handled(const FromParticipant& message, const federation::Membership& membership,
+               Instant now);
+
+  // An older incarnation's does not count.
   void Heard(LearnerId learner, Incarnation incarnation, Instant now);
 
   // Those unheard of for `silence`; each is named once, until it is heard again.

@@ -190,14 +190,15 @@ void Controller::StateFields(A& archive) {
   archive("timers", timers_);
   archive("stop", stop_);
   archive("tests_under_way", tests_under_way_);
+  archive("test_due", test_due_);
   archive("latest_test", latest_test_);
   archive("commits_at_test", commits_at_test_);
   archive("statistics", statistics_);
 }
 
 namespace {
-// Of the snapshot's form. A newer one is refused, never guessed at.
-constexpr uint64_t kSnapshotFormat = 1;
+// Of the snapshot's form. Another one is refused, never guessed at. 2: test_due.
+constexpr uint64_t kSnapshotFormat = 2;
 }  // namespace
 
 // Writing reads only: StateFields() is mutable for the reader's sake.
@@ -224,7 +225,7 @@ Result<void> Controller::Restore(const Archived& snapshot) {
   reader("format", format);
   if (format != kSnapshotFormat) {
     return Invalid(Text("the snapshot has format ", format, ", this program reads format ",
-                        kSnapshotFormat, ": was it written by a newer version?"));
+                        kSnapshotFormat, ": go on with the version that began the run"));
   }
   reader("schema_hash", schema_hash);
   if (schema_hash != schema_hash_) {

@@ -136,6 +136,7 @@ class Controller {
   std::optional<RejectUpdate> Refusal(const UpdateReceived& event, const Member& member);
   void Reject(Member& member, RejectUpdate rejection, Out& out);
   void RejectStranger(const UpdateId& id, Out& out);
+  void RejectEarly(const UpdateId& id, Out& out);
   void Repeated(const UpdateId& id, const Member& member, Out& out);
   void AfterTheEnd(const UpdateId& id, Out& out);
   void PushVerdict(const Member& member, const UpdateId& id, Out& out) const;
@@ -151,6 +152,7 @@ class Controller {
   WeighedUpdate Weigh(PendingUpdate pending) const;
   void CommitAll(Out& out);
   void Record(Commit commit, Out& out);
+  void StartLeaseIfLost(LearnerId learner, Out& out);
   void Withdraw(LearnerId learner, Out& out);
   void RequestTest(Out& out);
   void ResendTests(Out& out) const;
@@ -184,7 +186,8 @@ class Controller {
   uint64_t deadline_round_ = 0;  // the latest round whose deadline has a timer
   std::map<TimerId, Instant> timers_;
   StopCriteria stop_;
-  std::map<Version, ModelPtr> tests_under_way_;
+  std::map<Version, ModelPtr> tests_under_way_;  // at most two
+  bool test_due_ = false;                        // a third was to be asked for meanwhile
   std::optional<Version> latest_test_;
   uint64_t commits_at_test_ = 0;
   Statistics statistics_;

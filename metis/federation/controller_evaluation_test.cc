@@ -200,6 +200,7 @@ TEST(ControllerEvaluation, AfterItsDeadlineAnUpdateInTheQueueTakesNoMoreAnswers)
   std::vector<Action> resumed;
   h.controller().Resume(resumed);
   for (const Action& action : resumed) EXPECT_TRUE(std::holds_alternative<StartTimer>(action));
+  h.Lose(2);  // too late to be left out of the coverage
   h.Command(OperatorCommand::Kind::kResume);
   std::vector<CommunityCommitted> notes = h.All<CommunityCommitted>();
   ASSERT_EQ(notes.size(), 2u);

@@ -103,6 +103,22 @@ TEST_F(LeaseTest, AReturnEndsTheLease) {
   EXPECT_EQ(h.Count<CommunityCommitted>(), 1u);
 }
 
+TEST_F(LeaseTest, AnUpdateThatIsCommittedAfterItsLearnersLeaseHasOneOfItsOwn) {
+  Harness h(With(LeaseEnd::kWithdraw));
+  h.JoinAll();
+  h.Update(0, 1, 1);
+  h.Command(OperatorCommand::Kind::kPause);
+  h.Update(1, 1, 3);
+  h.Lose(1);
+  h.Fire(TimerId::Kind::kLease, 1);  // there is nothing to withdraw yet
+  EXPECT_THAT(h.actions(), IsEmpty());
+  h.Command(OperatorCommand::Kind::kResume);
+  EXPECT_EQ(h.Count<CommunityCommitted>(), 1u);
+  EXPECT_EQ(h.One<StartTimer>().due, h.now() + Duration::Minutes(3));
+  h.Fire(TimerId::Kind::kLease, 1);
+  EXPECT_EQ(h.One<CommunityCommitted>().withdrawn, LearnerId(1));
+}
+
 TEST_F(LeaseTest, WhoeverLeavesHasNoLease) {
   Harness h(With(LeaseEnd::kWithdraw));
   Prepare(h);
@@ -200,6 +216,53 @@ TEST(ControllerMembers, AnObserverTestsTheInitialModelAndEveryFewCommits) {
   EXPECT_EQ(h.controller().tests().tests(), 2u);
   EXPECT_EQ(h.controller().tests().best_accuracy(), 0.3);
   EXPECT_EQ(h.controller().tests().best_version(), Version(2));
+}
+
+// Of those that an observer has no time for, only the latest is tested.
+TEST(ControllerMembers, AnObserverSlowerThanTheCommitsIsAskedForTheLatestAsItAnswers) {
+  Settings settings = SettingsFor("async-fedavg", 1);
+  settings.test.every_commits = 1;
+  settings.stop.target_accuracy = 0.9;
+  Harness h(settings);
+  h.JoinObserver(9);
+  h.JoinAll();
+  for (uint64_t sequence = 1; sequence <= 4; ++sequence) {
+    h.Update(0, sequence, static_cast<float>(sequence));
+    EXPECT_EQ(h.Count<RequestTest>(), sequence == 1 ? 1u : 0u);
+  }
+  h.Test(9, 0, 20);
+  EXPECT_EQ(h.controller().tests().tests(), 1u);
+  EXPECT_EQ(h.One<RequestTest>().version, Version(4));
+  h.Update(0, 5, 5);
+  EXPECT_EQ(h.Count<RequestTest>(), 0u);
+  h.Test(9, 1, 30);
+  EXPECT_EQ(h.One<RequestTest>().version, Version(5));
+  h.Test(9, 4, 90);
+  EXPECT_EQ(h.controller().tests().tests(), 3u);
+  EXPECT_EQ(h.One<Finished>().reason, StopReason::kTargetAccuracy);
+  EXPECT_EQ(h.Count<RequestTest>(), 0u);  // the final model's is under way
+  h.Test(9, 5, 95);
+  EXPECT_EQ(h.controller().tests().latest_accuracy(), 0.95);
+  EXPECT_EQ(h.One<Dismiss>().learner, LearnerId(9));
+}
+
+TEST(ControllerMembers, TheFinalModelIsTestedAlsoByAnObserverThatIsBehind) {
+  Settings settings = SettingsFor("async-fedavg", 1);
+  settings.test.every_commits = 1;
+  Harness h(settings);
+  h.JoinObserver(9);
+  h.JoinAll();
+  h.Update(0, 1, 1);
+  h.Update(0, 2, 2);
+  h.Command(OperatorCommand::Kind::kStop);
+  EXPECT_EQ(h.Count<RequestTest>(), 0u);
+  h.Test(9, 0, 20);
+  EXPECT_EQ(h.One<RequestTest>().version, Version(2));
+  h.Test(9, 1, 30);
+  EXPECT_EQ(h.Count<Dismiss>(), 0u);
+  h.Test(9, 2, 40);
+  EXPECT_EQ(h.controller().tests().latest_accuracy(), 0.4);
+  EXPECT_EQ(h.One<Dismiss>().learner, LearnerId(9));
 }
 
 TEST(ControllerMembers, TestsFollowTheClockIfSoSet) {

@@ -106,8 +106,10 @@ void Controller::On(const TimerFired& event, Out& out) {
 void Controller::RequestTest(Out& out) {
   std::optional<LearnerId> observer = membership_.LiveObserver();
   if (!observer || latest_test_ == version_) return;
-  // An observer that answers slowly holds at most two models.
-  if (tests_under_way_.size() >= 2) tests_under_way_.erase(tests_under_way_.begin());
+  // One that tests more slowly than it is asked has one model in hand and one to go on with; the
+  // latest is next, once it has answered. Nothing that it tests is in vain.
+  test_due_ = tests_under_way_.size() >= 2;
+  if (test_due_) return;
   tests_under_way_[version_] = protocol_->Current();
   latest_test_ = version_;
   commits_at_test_ = statistics_.commits;
@@ -130,6 +132,7 @@ void Controller::On(const CommunityTested& event, Out& out) {
                                checked.error().In(Text("observer ", event.observer)).message});
   }
   tests_under_way_.erase(test);
+  if (test_due_) RequestTest(out);
   DismissObservers(out);
 }
 

@@ -163,6 +163,28 @@ TEST(Controller, ANewLifeHoldsNoneOfItsPredecessorsModels) {
   EXPECT_EQ(h.One<RejectUpdate>().reason, RejectReason::kUnknownBase);
 }
 
+TEST(Controller, TheLargestSetThatIsBelievedDoesNotMakeOthersVanish) {
+  Harness h(SettingsFor("async-fedavg", 2));
+  LearnerJoined boaster = h.Joining(1);
+  boaster.training_examples = uint64_t{1} << 30;
+  h.Join(0);
+  h.Send(boaster);
+  ASSERT_EQ(h.Count<AcceptJoin>(), 1u);
+  h.Update(0, 1, 3);
+  EXPECT_EQ(h.controller().protocol().total_contribution(), TrainingExamples(0));
+  EXPECT_EQ(Values(h.controller().community()), Values(h.models().From(3)));
+}
+
+TEST(Controller, BeforeTheBeginningAnUpdateIsNotTakenForAStrangers) {
+  Harness h(SettingsFor("async-fedavg", 2));
+  h.Join(0);  // known to a controller that was restored from a copy of before the beginning
+  h.Update(0, 1, 2);
+  EXPECT_EQ(h.One<RejectUpdate>().reason, RejectReason::kUnknownBase);
+  EXPECT_EQ(h.Count<SendCommunity>(), 0u);
+  h.Join(1);
+  EXPECT_EQ(h.Count<SendCommunity>(), 2u);
+}
+
 TEST(Controller, RefusesUpdatesOfAnOldLifeAndOfStrangers) {
   Harness h(SettingsFor("async-fedavg", 2));
   h.JoinAll();

@@ -28,7 +28,8 @@ void Controller::On(const UpdateReceived& event, Out& out) {
     return;
   }
   if (!Planted(PlantedBug::kStaleIncarnation)) member = Heard(id.learner, id.incarnation, out);
-  if (member == nullptr || !member->trains() || !begun_) return RejectStranger(id, out);
+  if (member == nullptr || !member->trains()) return RejectStranger(id, out);
+  if (!begun_) return RejectEarly(id, out);
   bool repeated = id.sequence <= member->verdict.sequence;
   if (Planted(PlantedBug::kDoubleApply) && !member->verdict.pending) repeated = false;
   if (repeated) return Repeated(id, *member, out);
@@ -42,6 +43,15 @@ void Controller::RejectStranger(const UpdateId& id, Out& out) {
   ++statistics_.rejected;
   out.push_back(RejectUpdate{id, RejectReason::kUnknownLearner,
                              Text("learner ", id.learner, " has not joined: join first")});
+}
+
+// What is known here is older than its base, restored from a copy. Its learner waits for the
+// beginning; as a stranger it would join and send again without a pause.
+void Controller::RejectEarly(const UpdateId& id, Out& out) {
+  ++statistics_.rejected;
+  out.push_back(RejectUpdate{
+      id, RejectReason::kUnknownBase,
+      Text("the federation has not begun: learner ", id.learner, " is sent a model once it does")});
 }
 
 // One that was committed or refused before the end keeps its verdict.
@@ -266,6 +276,7 @@ void Controller::Record(Commit commit, Out& out) {
     if (member != nullptr && member->verdict.sequence == update.id.sequence) {
       member->verdict.pending = false;
     }
+    StartLeaseIfLost(update.id.learner, out);
   }
   if (!Planted(PlantedBug::kStepsAtArrival)) ledger_.Committed(steps);
   note.total_contribution = protocol_->total_contribution();
@@ -278,6 +289,16 @@ void Controller::Record(Commit commit, Out& out) {
     // update.
     bool same_life = commit.restart || member.incarnation() == commit.updates[0].id.incarnation;
     if (member.live() && same_life) SendCommunityTo(learner, commit.restart, out);
+  }
+}
+
+// Its lease may have ended while its update waited: the model that comes in now gets one of its
+// own.
+void Controller::StartLeaseIfLost(LearnerId learner, Out& out) {
+  const TimerId lease{TimerId::Kind::kLease, learner.value()};
+  const bool lost = membership_.Find(learner)->presence == Presence::kLost;
+  if (lost && !timers_.contains(lease)) {
+    StartTimerFor(lease, now_ + settings_.membership.lease, out);
   }
 }
 

@@ -60,6 +60,7 @@ void EvaluationRound::Silent(LearnerId evaluator) {
 }
 
 void EvaluationRound::Gone(LearnerId evaluator) {
+  if (complete()) return;  // the weight is fixed
   auto found = asked_.find(evaluator);
   if (found != asked_.end() && found->second.state != State::kAnswered) asked_.erase(found);
 }

@@ -38,7 +38,8 @@ class EvaluationRound {
 
   // It will not answer, though it was there: it counts against coverage.
   void Silent(LearnerId evaluator);
-  // It is gone: only live evaluators count, unless it has answered already.
+  // It is gone: only live evaluators count, unless it has answered already or nobody is waited for
+  // any longer: then the weight is fixed.
   void Gone(LearnerId evaluator);
 
   // The deadline has passed: nobody is waited for any longer, and answers come too late.

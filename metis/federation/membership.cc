@@ -15,9 +15,11 @@ uint64_t Member::validation_examples() const {
 }
 
 Result<void> Membership::CheckDeclaration(const LearnerJoined& event) const {
-  // Sets beyond these are forgeries. Pooled counts of 2^16 evaluators stay within ConfusionCounts'
-  // kMaxExamples, or a snapshot that holds them could not be read again.
-  constexpr uint64_t kMaxTraining = uint64_t{1} << 40;
+  // Sets beyond these are forgeries. The scale of the community's sums follows the largest training
+  // set: up to 2^30, the grid of contributions, the smallest set beside it still counts exactly.
+  // Pooled counts of 2^16 evaluators stay within ConfusionCounts' kMaxExamples, or a snapshot that
+  // holds them could not be read again.
+  constexpr uint64_t kMaxTraining = uint64_t{1} << 30;
   constexpr uint64_t kMaxValidation = uint64_t{1} << 32;
   if (event.schema_hash != schema_hash_) {
     return Invalid(Text("learner ", event.learner, " has model schema ", Hex(event.schema_hash),
@@ -27,7 +29,7 @@ Result<void> Membership::CheckDeclaration(const LearnerJoined& event) const {
   if (event.role == Role::kObserver) return {};
   if (event.training_examples > kMaxTraining) {
     return Invalid(Text("learner ", event.learner, " declares ", event.training_examples,
-                        " training examples; at most 2^40 are believed"));
+                        " training examples; at most 2^30 are believed"));
   }
   uint64_t validation = 0;
   for (uint64_t count : event.validation_counts) {

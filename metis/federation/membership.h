@@ -66,7 +66,7 @@ class Membership {
     kRepeated,  // the same life again: a repeated message
   };
   // Refuses: an older life, another schema, a full federation, a validation set with other classes
-  // than everybody else's, a learner that becomes an observer or the reverse, more than 2^40
+  // than everybody else's, a learner that becomes an observer or the reverse, more than 2^30
   // training or 2^32 validation examples.
   Result<Joined> Join(const LearnerJoined& event);
 

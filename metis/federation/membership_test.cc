@@ -83,8 +83,8 @@ TEST_F(MembershipTest, ALearnerWithoutAValidationSetLeavesTheClassesOpen) {
 
 TEST_F(MembershipTest, RefusesNumbersOfExamplesThatNobodyHas) {
   LearnerJoined event = Joining(1);
-  event.training_examples = (uint64_t{1} << 40) + 1;
-  ExpectRefused(event, "2^40");
+  event.training_examples = (uint64_t{1} << 30) + 1;
+  ExpectRefused(event, "2^30");
   event = Joining(1);
   event.validation_counts = {uint64_t{1} << 31, (uint64_t{1} << 31) + 1};
   ExpectRefused(event, "2^32");

@@ -85,7 +85,7 @@ void EvaluationOracle::Joined(const federation::LearnerJoined& event) {
 
 void EvaluationOracle::Gone(LearnerId evaluator) {
   for (auto& [id, round] : rounds_) {
-    if (round.weighed) continue;
+    if (round.weighed || Complete(round)) continue;
     auto found = round.asked.find(evaluator);
     if (found != round.asked.end() && !found->second.answered) round.asked.erase(found);
   }
@@ -137,6 +137,19 @@ void EvaluationOracle::Counted(const federation::CountsReceived& event) {
   } else {
     evaluator.refused = true;
   }
+}
+
+void EvaluationOracle::Failed(const federation::EvaluationFailed& event) {
+  auto found = rounds_.find(event.update);
+  if (found == rounds_.end() || declared_[event.evaluator].incarnation != event.incarnation) return;
+  auto asked = found->second.asked.find(event.evaluator);
+  if (asked != found->second.asked.end() && !asked->second.answered) asked->second.refused = true;
+}
+
+bool EvaluationOracle::Complete(const Round& round) {
+  return std::all_of(round.asked.begin(), round.asked.end(), [](const auto& asked) {
+    return asked.second.answered || asked.second.refused;
+  });
 }
 
 void EvaluationOracle::TooLate(const federation::CancelEvaluation& cancel) {

@@ -47,11 +47,12 @@ class EvaluationOracle {
   explicit EvaluationOracle(const federation::Settings& settings) : settings_(settings) {}
 
   void Joined(const federation::LearnerJoined&
-                  event);  // a new life: it answers nothing it was asked before
-  void Gone(LearnerId evaluator);
+                  event);          // a new life: it answers nothing it was asked before
+  void Gone(LearnerId evaluator);  // leaves evaluations that are complete as they are
   void Accepted(const federation::UpdateReceived& update);
   void Asked(const federation::RequestEvaluation& request);
   void Counted(const federation::CountsReceived& event);
+  void Failed(const federation::EvaluationFailed& event);
   // The deadline has passed for this evaluator.
   void TooLate(const federation::CancelEvaluation& cancel);
   // The update was weighed and waits for its round: what comes now comes too late. `previous` is
@@ -66,7 +67,7 @@ class EvaluationOracle {
   struct Evaluator {
     std::vector<uint64_t> rows;
     bool answered = false;
-    bool refused = false;  // or too late
+    bool refused = false;  // or too late, or unable to answer
   };
   struct Round {
     std::vector<std::vector<double>> pooled;
@@ -76,6 +77,7 @@ class EvaluationOracle {
   };
 
   static void Pool(Round& round, const ConfusionCounts& counts);
+  static bool Complete(const Round& round);  // nobody is waited for
   static bool RowsAre(const ConfusionCounts& counts, const std::vector<uint64_t>& rows);
   double Metric(const Round& round) const;
 

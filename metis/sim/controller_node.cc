@@ -76,12 +76,11 @@ void ControllerNode::Receive(const drivers::FromParticipant& message) {
     world_.queue.At(paused_until_, kControllerOwner, [this, message] { Receive(message); });
     return;
   }
-  liveness_.Heard(message.from, message.incarnation, now);
-  if (message.event) return Process(*message.event);
-  const federation::Member* member = controller().membership().Find(message.from);
-  bool back = member != nullptr && member->incarnation() == message.incarnation &&
-              member->presence == federation::Presence::kLost;
-  if (back) Process(federation::LearnerReturned{message.from, message.incarnation});
+  if (message.event) Process(*message.event);
+  if (!up()) return;  // crashed on the way
+  if (liveness_.Handled(message, controller().membership(), now)) {
+    Process(federation::LearnerReturned{message.from, message.incarnation});
+  }
 }
 
 void ControllerNode::Command(const federation::OperatorCommand& command) {

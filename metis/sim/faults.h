@@ -38,7 +38,8 @@ struct FaultRates {
   double huge_update = 0;
   double stale_update = 0;  // an update of an earlier life is sent again
 
-  // One learner goes away for good once the world has healed; the others must go on.
+  // One learner goes away for good once the world has healed, sometimes with a last sign of a life
+  // that never joins; the others must go on.
   bool permanent_loss = false;
 
   // Nothing goes wrong from then on; what is down comes back.

@@ -121,10 +121,11 @@ void Invariants::Handled(Instant now, const Event& event, const std::vector<Acti
         } else if constexpr (std::is_same_v<T, federation::CountsReceived>) {
           alive(content.evaluator, content.incarnation);
           evaluations_.Counted(content);
+        } else if constexpr (std::is_same_v<T, federation::EvaluationFailed>) {
+          alive(content.evaluator, content.incarnation);
+          evaluations_.Failed(content);
         } else if constexpr (std::is_same_v<T, federation::TimerFired>) {
           round_oracle_.Fired(content.timer);
-        } else if constexpr (requires { content.evaluator; }) {
-          alive(content.evaluator, content.incarnation);
         } else if constexpr (requires {
                                content.learner;
                                content.incarnation;

@@ -54,6 +54,12 @@ void LearnerNode::Crash() {
   paused_until_ = Instant();
 }
 
+void LearnerNode::Stir() {
+  METIS_CHECK(!up());
+  incarnation_ = incarnation_.Next();
+  world_.SendToController({learner_, incarnation_, std::nullopt}, kControlBytes);
+}
+
 void LearnerNode::Leave() {
   // A frozen machine says no goodbye.
   bool frozen = world_.queue.now() < paused_until_;

@@ -27,6 +27,8 @@ class LearnerNode final : public drivers::ParticipantInbox {
   void Start();
   // The process dies: everything under way is gone, and a freeze with it.
   void Crash();
+  // While it is down: a next life says that it is there and dies before it joins.
+  void Stir();
   // Says goodbye, if it can speak, and ends.
   void Leave();
   // Nothing happens at this machine until then; messages wait.

@@ -201,11 +201,19 @@ TEST_F(EvaluationOracleTest, TooLittleCoverageKeepsThePreviousContribution) {
   EXPECT_NE(Weighed(13.0 / 13, 8.0 / 19, false, 0.25), "");
 }
 
-TEST_F(EvaluationOracleTest, ForgedCountsCountAgainstCoverageAGoneEvaluatorDoesNot) {
+TEST_F(EvaluationOracleTest,
+       ForgedCountsCountAgainstCoverageAndALaterEndOfTheirSenderChangesNothing) {
   oracle_.Counted({LearnerId(1), Incarnation(1), id_, CountsOf({100, 200}, 300)});
   Count(2, 6);
   EXPECT_EQ(Weighed(0.5, 11.0 / 19, true, 0.5), "");
   oracle_.Gone(LearnerId(1));
+  EXPECT_EQ(Weighed(0.5, 11.0 / 19, true, 0.5), "");
+}
+
+TEST_F(EvaluationOracleTest, WhoIsGoneBeforeTheOthersHaveAnsweredDoesNotCount) {
+  oracle_.Failed({LearnerId(1), Incarnation(1), id_});
+  oracle_.Gone(LearnerId(1));
+  Count(2, 6);
   EXPECT_EQ(Weighed(11.0 / 16, 1, false, 0.5), "");
 }
 

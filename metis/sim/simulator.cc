@@ -148,6 +148,7 @@ void Simulator::ScheduleHealing() {
       if (!node.up()) return;
       world_.faults.Count(Fault::kPermanentLoss);
       node.Crash();
+      if (world_.faults.Next(node.learner().value()).Chance(0.5)) node.Stir();
     });
   }
   // The operator comes back to a controller that may still be down: resumes until it has been
