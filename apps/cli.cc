@@ -67,6 +67,17 @@ std::optional<int> ParseArguments(CLI::App& app, int argc, const char* const* ar
   }
 }
 
+CLI::Validator NumberWithin(double least, double most) {
+  const std::string words = Text(least, " to ", most);
+  return CLI::Validator(
+      [=](std::string& text) {
+        double value = 0;
+        const bool fits = CLI::detail::lexical_cast(text, value) && value >= least && value <= most;
+        return fits ? std::string() : Text("\"", text, "\": must be a number from ", words);
+      },
+      words);
+}
+
 std::string FormatBytes(uint64_t bytes) {
   auto amount = static_cast<double>(bytes);
   for (const char* unit : {"bytes", "kB", "MB"}) {

@@ -16,7 +16,8 @@
 
 namespace CLI {
 class App;
-}
+class Validator;
+}  // namespace CLI
 
 namespace metis::apps {
 
@@ -36,6 +37,9 @@ void AddVersionOption(CLI::App& app);
 // The code to exit with at once, if there is one: after --help and --version, and after a usage
 // error, which is said on standard error.
 std::optional<int> ParseArguments(CLI::App& app, int argc, const char* const* argv);
+
+// For ->check(): a number from `least` to `most`. (CLI::Range lets "nan" pass.)
+CLI::Validator NumberWithin(double least, double most);
 
 // "840 bytes", "861 kB", "1.3 GB"
 std::string FormatBytes(uint64_t bytes);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <CLI/CLI.hpp>
+
 namespace metis::apps {
 namespace {
 
@@ -21,6 +23,16 @@ TEST(Cli, TimesAreSaidInWords) {
   EXPECT_EQ(FormatSeconds(90), "1.5 min");
   EXPECT_EQ(FormatSeconds(5400), "1.5 h");
   EXPECT_EQ(FormatSeconds(36 * 3600), "1.5 d");
+}
+
+TEST(Cli, ANumberOfTheCommandLineIsFiniteAndWithinItsBounds) {
+  const CLI::Validator within = NumberWithin(0.5, 1e6);
+  const auto complaint = [&](std::string text) { return within(text); };
+  for (const char* good : {"0.5", "7", "1e6"}) EXPECT_EQ(complaint(good), "") << good;
+  EXPECT_EQ(complaint("nan"), "\"nan\": must be a number from 0.5 to 1e+06");
+  for (const char* bad : {"", "x", "7x", "-nan", "inf", "-7", "0.4999", "1000001"}) {
+    EXPECT_NE(complaint(bad), "") << bad;
+  }
 }
 
 TEST(Cli, ControlCharactersAreShownAsQuestions) {

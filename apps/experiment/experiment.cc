@@ -27,7 +27,7 @@ void AddPlaces(CLI::App& command, ExperimentOptions& options) {
 }
 
 void AddScale(CLI::App& command, ExperimentOptions& options) {
-  const CLI::Range part(1e-6, 1.0);
+  const CLI::Validator part = NumberWithin(1e-6, 1);
   command
       .add_option("--scale", options.scale.data,
                   "The part of training examples, test examples and time")

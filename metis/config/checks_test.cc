@@ -125,5 +125,24 @@ TEST(Conflicts, EveryLearnerHasAnExample) {
             "every learner needs at least one");
 }
 
+TEST(Conflicts, AnEpochEndsWithinACentury) {
+  EXPECT_EQ(Complaint("[training]\nbatch_size = 1\n[[group]]\nname = \"slow\"\n"
+                      "batch_time = \"365d\"\n"),
+            "f.toml:5: batch_time = \"8760h\" of the group \"slow\" and batch_size = 1: an epoch "
+            "over all 6000 examples would be longer than 100 years: lower batch_time, or raise "
+            "batch_size");
+  EXPECT_EQ(Complaint("[training]\nbatch_size = 2\n[[group]]\nname = \"slow\"\n"
+                      "evaluation_batch_time = \"13d\"\n"),
+            "f.toml:5: evaluation_batch_time = \"312h\" of the group \"slow\" and batch_size = 2: "
+            "an epoch over all 6000 examples would be longer than 100 years: lower "
+            "evaluation_batch_time, or raise batch_size");
+  EXPECT_EQ(Complaint("[training]\nbatch_size = 1\n[[group]]\nname = \"slow\"\n"
+                      "batch_time = \"6d\"\n"),
+            "");
+  EXPECT_EQ(Complaint("[data]\ndataset = \"mnist\"\nexamples = 100\n[training]\nbatch_size = 1\n"
+                      "[[group]]\nname = \"slow\"\nbatch_time = \"365d\"\n"),
+            "");
+}
+
 }  // namespace
 }  // namespace metis::config

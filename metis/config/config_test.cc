@@ -162,6 +162,9 @@ TEST(ParseConfig, NamesTheRangeOfAValueOutsideOfIt) {
             "federation.toml:2: learning_rate = 0: must be above 0");
   EXPECT_EQ(Complaint("[training]\nlearning_rate = inf\n"),
             "federation.toml:2: learning_rate = inf: must be a finite number, above 0");
+  EXPECT_EQ(Complaint("", {Set("group.fast.bandwidth_mbit_s=1e-13")}),
+            "--set group.fast.bandwidth_mbit_s=1e-13: bandwidth_mbit_s = 1e-13: must be at least "
+            "0.001");
   EXPECT_EQ(Complaint("[fedasync]\nalpha = nan\n"),
             "federation.toml:2: alpha = nan: must be a finite number, above 0 and at most 1");
   EXPECT_EQ(Complaint("[membership]\nheartbeat = \"0s\"\n"),
