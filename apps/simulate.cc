@@ -274,7 +274,7 @@ int Main(int argc, const char* const* argv) {
   AddDataDirectoryOption(app, options.run.data_directory);
   app.add_option("--threads", options.run.threads,
                  "Threads that train; the run is the same with any")
-      ->check(CLI::Range(1U, 1024U))
+      ->transform(WholeWithin(1, 1024))
       ->capture_default_str();
   app.add_flag("--faults", options.run.faults,
                "Inject faults drawn from the seed, check every law after every event");
@@ -285,6 +285,7 @@ int Main(int argc, const char* const* argv) {
   AddVersionOption(app);
   // Only these go with a run that is resumed: the rest is its own.
   for (CLI::Option* option : app.get_options()) {
+    option->check(NotEmpty());
     const std::string name = option->get_name();
     const bool goes = name == "--resume" || name == "--help" || name == "--version" ||
                       name == "--threads" || name == "--data-dir" || name == "--json";

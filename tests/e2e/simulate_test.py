@@ -227,6 +227,14 @@ class SimulateTest(unittest.TestCase):
             self.assertIn(words, run.stderr)
             self.assertFalse((self.home / "run").exists())
 
+    def test_an_empty_value_is_not_the_default(self):
+        for option in ("--resume", "--dataset", "--policy", "--seed", "--faulty"):
+            run = self.metis("simulate", option, "")
+            self.assertEqual(run.returncode, 2, option)
+            self.assertIn(f"{option}: must not be empty", run.stderr)
+        self.assertEqual(self.metis("simulate", "").returncode, 2)
+        self.assertFalse((self.home / "runs").exists())
+
     def test_the_resolved_configuration_runs_the_same_again(self):
         self.simulate("--policy", "async-dvw", "--seed", "3", "--out", "first")
         again = self.metis("simulate", "first/config.toml", "--out", "again")
