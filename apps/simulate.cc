@@ -231,7 +231,7 @@ int Main(int argc, const char* const* argv) {
       "metis simulate");
   app.footer(
       "Examples:\n"
-      "  metis simulate --policy all --out runs/first\n"
+      "  metis simulate --policy all --out runs/tryout\n"
       "  metis simulate --dataset fashion-mnist --policy sync-fedavg,sync-dvw --rounds 10 \\\n"
       "    --sizes powerlaw --faulty 0:labels=random --out runs/faulty\n"
       "  metis simulate --dataset cifar10 --policy async-dvw --sizes powerlaw --classes noniid:3 "

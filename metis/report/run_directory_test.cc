@@ -14,6 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using federation::Event;
+using testing::EndsWith;
 using testing::HasSubstr;
 
 class RunDirectoryTest : public testing::Test {
@@ -167,6 +168,15 @@ TEST_F(RunDirectoryTest, OtherFilesAreNeverReplaced) {
   EXPECT_THAT(writer.error().message, HasSubstr("holds other files"));
   EXPECT_FALSE(RunWriter::Create((directory_ / "thesis.txt").string(), "", Filled(1), true).ok());
   EXPECT_FALSE(RunWriter::Create("", "", Filled(1), true).ok());
+}
+
+TEST_F(RunDirectoryTest, ARefusalNamesTheOptionsOfItsProgram) {
+  (void)RunWriter::Create(directory_.string(), "", Filled(1), false).value();
+  const auto refusal = [&](const DirectoryOptions& options) {
+    return MakeRunDirectory(directory_.string(), kEventsFile, false, options).error().message;
+  };
+  EXPECT_THAT(refusal({}), EndsWith(": choose another --out, or --force to replace it"));
+  EXPECT_THAT(refusal({.choose = "--run", .replace = ""}), EndsWith(": choose another --run"));
 }
 
 }  // namespace
