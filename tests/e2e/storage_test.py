@@ -270,6 +270,18 @@ class HeldTest(StorageTest):
         self.expect_held("waiting", "--set", "storage.durability=none")
 
 
+class SetupTest(StorageTest):
+    def test_the_initial_model_is_missing(self):
+        initial = self.run_path / "initial.metis"
+        initial.rename(self.home / "kept.metis")
+        self.refused("run/initial.metis", "restore it from a copy of the run", "--model FILE")
+        self.goes_on("--model", "kept.metis")
+
+    def test_the_federations_name_is_missing(self):
+        (self.run_path / "federation").unlink()
+        self.refused("run/federation", "restore it from a copy of the run", "another --run")
+
+
 class UnbegunTest(StorageTest):
     def setUp(self):
         super().setUp()
