@@ -334,6 +334,16 @@ TEST(Assignment, IsCheckedLikeTheFile) {
               StartsWith("--set stpo.rounds=12: unknown section \"stpo\": did you mean [stop]?"));
 }
 
+TEST(Assignment, IsTextThatARecordCanHold) {
+  EXPECT_EQ(Complaint("", {{"data.dataset", "caf\xe9.npz", "--dataset"}}),
+            "--dataset: data.dataset = \"caf\\xe9.npz\": must be text in UTF-8; a file with such a "
+            "name: rename it, or link to it");
+  EXPECT_THAT(Complaint("", {Set("data.classes=table:\xff")}),
+              StartsWith("--set data.classes=table:\\xff: data.classes = "));
+  EXPECT_THAT(Complaint("", {Set("dat\xe4.dataset=x")}), HasSubstr("dat\\xe4.dataset = "));
+  EXPECT_EQ(Parsed("", {Set("data.dataset=caf\u00e9.npz")}).source.dataset, "caf\u00e9.npz");
+}
+
 TEST(Assignment, ExplainsHowAKeyIsWritten) {
   EXPECT_EQ(Complaint("", {Set("rounds=12")}),
             "--set rounds=12: \"rounds\" names no section: did you mean stop.rounds?");

@@ -221,7 +221,8 @@ class SimulateTest(unittest.TestCase):
                  "--slowdown 1e+06: batch_time"),
                 (["--set", "group.fast.bandwidth_mbit_s=1e-13"], "bandwidth_mbit_s = 1e-13"),
                 (["--set", "group.slow.batch_time=365d", "--set", "training.batch_size=1"],
-                 'batch_time = "8760h"')]:
+                 'batch_time = "8760h"'),
+                (["--dataset", b"caf\xe9.npz"], 'data.dataset = "caf\\xe9.npz"')]:
             run = self.metis("simulate", *arguments, "--out", "run")
             self.assertIn(run.returncode, (1, 2), arguments)
             self.assertIn(words, run.stderr)
