@@ -179,13 +179,15 @@ void CheckEpochs(const Config& config, Conflicts& out) {
   }
 }
 
+// Of a federation over the network, too, whose sites have data of their own: naming it helps.
 void CheckBuiltin(const Config& config, Conflicts& out) {
+  if (config.source.dataset != data::kBuiltinData) return;
   uint32_t learners = config.federation.membership.learners;
   uint32_t examples = config.simulation.builtin.training_examples;
   if (examples < learners) {
-    out.push_back({{"builtin.training_examples", "federation.learners"},
+    out.push_back({{"builtin.training_examples", "federation.learners", "data.dataset"},
                    Text("training_examples = ", examples, " is fewer than learners = ", learners,
-                        ": every learner needs at least one")});
+                        ": every learner needs at least one (or name real data: dataset)")});
   }
 }
 

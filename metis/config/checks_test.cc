@@ -122,7 +122,14 @@ TEST(Conflicts, NoLearnerHoldsMoreClassesThanThereAre) {
 TEST(Conflicts, EveryLearnerHasAnExample) {
   EXPECT_EQ(Complaint("[builtin]\ntraining_examples = 9\n"),
             "f.toml:2: training_examples = 9 is fewer than learners = 10: "
-            "every learner needs at least one");
+            "every learner needs at least one (or name real data: dataset)");
+}
+
+TEST(Conflicts, BuiltInDataAreJudgedOnlyWhereTheyAreUsed) {
+  constexpr const char* kMany =
+      "[federation]\nlearners = 7000\nmax_learners = 7001\nmax_parameter = 1000\n";
+  EXPECT_NE(Complaint(kMany), "");
+  EXPECT_EQ(Complaint(std::string(kMany) + "[data]\ndataset = \"emnist-byclass\"\n"), "");
 }
 
 TEST(Conflicts, AnEpochEndsWithinACentury) {
