@@ -3,11 +3,13 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <iostream>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -65,6 +67,44 @@ std::optional<int> ParseArguments(CLI::App& app, int argc, const char* const* ar
         Text(error.what(), unknown ? MeantOption(app) : "", "\nSee `", app.get_name(), " --help`."),
         kUsage);
   }
+}
+
+CLI::Validator NumberWithin(double least, double most) {
+  const std::string words = Text(least, " to ", most);
+  return CLI::Validator(
+      [=](std::string& text) {
+        double value = 0;
+        const bool fits = CLI::detail::lexical_cast(text, value) && value >= least && value <= most;
+        return fits ? std::string() : Text("\"", text, "\": must be a number from ", words);
+      },
+      words);
+}
+
+CLI::Validator WholeWithin(uint64_t least, uint64_t most) {
+  return CLI::Validator(
+      [=](std::string& text) {
+        uint64_t value = 0;
+        const char* last = text.data() + text.size();
+        const auto [end, error] = std::from_chars(text.data(), last, value);
+        const bool fits = error == std::errc() && end == last && value >= least && value <= most;
+        if (!fits) {
+          return Text("\"", text, "\": must be a whole number from ", least, " to ", most);
+        }
+        text = Text(value);  // "010" is 10
+        return std::string();
+      },
+      Text(least, " to ", most));
+}
+
+void AddSeedOption(CLI::App& app, uint64_t& seed, const std::string& help) {
+  app.add_option("--seed", seed, help)
+      ->transform(WholeWithin(0, std::numeric_limits<int64_t>::max()).description(""))
+      ->capture_default_str();
+}
+
+CLI::Validator NotEmpty() {
+  return CLI::Validator(
+      [](std::string& text) { return text.empty() ? "must not be empty" : std::string(); }, "");
 }
 
 std::string FormatBytes(uint64_t bytes) {

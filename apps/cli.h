@@ -16,7 +16,8 @@
 
 namespace CLI {
 class App;
-}
+class Validator;
+}  // namespace CLI
 
 namespace metis::apps {
 
@@ -36,6 +37,19 @@ void AddVersionOption(CLI::App& app);
 // The code to exit with at once, if there is one: after --help and --version, and after a usage
 // error, which is said on standard error.
 std::optional<int> ParseArguments(CLI::App& app, int argc, const char* const* argv);
+
+// For ->check(): a number from `least` to `most`. (CLI::Range lets "nan" pass.)
+CLI::Validator NumberWithin(double least, double most);
+
+// For ->transform(): a whole number from `least` to `most`, in decimal. (CLI11 alone takes "-1" for
+// 2^64-1 and "010" for 8, and what is too large for the largest.)
+CLI::Validator WholeWithin(uint64_t least, uint64_t most);
+
+// Adds --seed: from 0 to 2^63-1, as in a configuration.
+void AddSeedOption(CLI::App& app, uint64_t& seed, const std::string& help);
+
+// For ->check() where empty stands for an option that was not given.
+CLI::Validator NotEmpty();
 
 // "840 bytes", "861 kB", "1.3 GB"
 std::string FormatBytes(uint64_t bytes);

@@ -122,7 +122,7 @@ Result<void> ControllerRun::Open(ControllerTrust trust) {
 // Of a new run: whatever is needed to go on with it later.
 Result<void> ControllerRun::OpenDirectory() {
   std::error_code absent;
-  const bool begun = fs::exists(Path(kFederationFile), absent);
+  const bool begun = fs::exists(Path(kFederationFile), absent) || NeverNamed(options_.run);
   bool in_vain = false;
   if (begun) {
     if (Result<void> ours = Lock(); !ours) return ours;
@@ -132,8 +132,9 @@ Result<void> ControllerRun::OpenDirectory() {
   }
   if (!setup_.goes_on) {
     // One that ended before anything happened is begun anew.
-    Result<std::unique_ptr<report::RunWriter>> writer = report::RunWriter::Create(
-        options_.run, setup_.config_toml(), setup_.initial.model, in_vain, setup_.record);
+    Result<std::unique_ptr<report::RunWriter>> writer =
+        report::RunWriter::Create(options_.run, setup_.config_toml(), setup_.initial.model, in_vain,
+                                  setup_.record, {.choose = "--run", .replace = ""});
     if (!writer) return writer.error();
     writer_ = *std::move(writer);
     if (Result<void> wrote = WriteSetup(setup_, options_.run); !wrote) return wrote;

@@ -41,10 +41,19 @@ store::ModelFile BuiltinModel(const config::Config& config) {
   return {{{"dataset", config.source.dataset}}, task.InitialModel(pool)};
 }
 
+// What a run can't go on without, and what helps beside a copy of it.
+Error Lacking(const Error& error, std::string_view otherwise) {
+  return {error.code, Text(error.message, ": restore it from a copy of the run, or ", otherwise)};
+}
+
 Result<store::ModelFile> ReadInitial(const ControllerOptions& options, const config::Config& config,
                                      bool goes_on) {
   if (!options.model.empty()) return store::ReadModelFile(options.model);
-  if (goes_on) return store::ReadModelFile(Text(options.run, "/", kInitialFile));
+  if (goes_on) {
+    Result<store::ModelFile> kept = store::ReadModelFile(Text(options.run, "/", kInitialFile));
+    if (!kept) return Lacking(kept.error(), "name the model that it began with: --model FILE");
+    return kept;
+  }
   if (config.source.dataset == data::kBuiltinData) return BuiltinModel(config);
   return Invalid(Text("a federation begins with a model, and --model names none. Make one:\n  ",
                       HowToMakeAModel(config), "\nand add --model initial.metis"));
@@ -92,11 +101,14 @@ Result<void> NameAndRecord(const ControllerOptions& options, ControllerSetup& se
   }
   const std::string path = Text(options.run, "/", kFederationFile);
   Result<std::string> text = report::ReadRunFile(path);
-  if (!text) return text.error();
+  constexpr std::string_view kOtherwise = "begin anew in another --run";
+  if (!text) return Lacking(text.error(), kOtherwise);
   const size_t end = text->find('\n');
   const bool light = end != text->npos && text->substr(end + 1) == "light\n";
   const bool replayable = end != text->npos && text->substr(end + 1) == "replayable\n";
-  if (!light && !replayable) return Invalid(Text(path, " is damaged: it is no federation's name"));
+  if (!light && !replayable) {
+    return Lacking(Invalid(Text(path, " is damaged (it is no federation's name)")), kOtherwise);
+  }
   setup.federation = text->substr(0, end);
   setup.record = light ? report::Record::kLight : report::Record::kReplayable;
   if (options.record && *options.record != setup.record) {

@@ -247,7 +247,7 @@ int Main(int argc, const char* const* argv) {
   app.add_option("--matrix", options.matrix, "Also draw the confusion matrix (.svg)")
       ->type_name("FILE");
   app.add_option("--batch", options.batch_size, "Examples computed at once")
-      ->check(CLI::Range(1, 1'000'000))
+      ->transform(WholeWithin(1, 1'000'000))
       ->capture_default_str();
   AddPrecisionOption(app, options.precision);
   app.add_flag("--json", options.json, "Print JSON");

@@ -169,7 +169,7 @@ void AddOptions(CLI::App& app, Options& options) {
                  "The group of machines that this one is of; default: the federation's first");
   app.add_option("--slowdown", options.slowdown,
                  "Waits this many times as long as it trained after every epoch: a slow machine")
-      ->check(CLI::Range(0.0, 1e6));
+      ->check(NumberWithin(0, 1e6));
   app.add_option("--faulty", options.site.faulty,
                  "Wrong labels, for experiments: labels=random, labels=noise:0.3, ...");
   app.add_flag("--explain-privacy", options.explain,

@@ -47,7 +47,7 @@ void PrintHelp(std::ostream& out) {
   out << "\nExample:\n"
          "  metis init\n"
          "  metis check federation.toml\n"
-         "  metis simulate federation.toml --out runs/first\n";
+         "  metis simulate federation.toml --out runs/tryout\n";
 }
 
 int UnknownCommand(std::string_view word) {

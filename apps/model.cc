@@ -196,7 +196,7 @@ void AddKindOptions(CLI::App& command, Options& options) {
                                           "Or the shape of its examples, as 1x28x28 or 20");
   CLI::Option* classes =
       command.add_option("--classes", options.classes, "and the number of classes")
-          ->check(CLI::Range(uint32_t{2}, data::kMostClasses));
+          ->transform(WholeWithin(2, data::kMostClasses));
   shape->excludes(data)->needs(classes);
   classes->needs(shape);
   AddLoadOptions(command, options.source);
@@ -230,7 +230,7 @@ int Main(int argc, const char* const* argv) {
                               "  metis model init torchscript:net.pt --dataset measurements.csv",
                               options);
   init->add_option("ARCHITECTURE", options.architecture, names)->required();
-  init->add_option("--seed", options.seed, "Seed of the initial values")->capture_default_str();
+  AddSeedOption(*init, options.seed, "Seed of the initial values");
   AddKindOptions(*init, options);
   AddOutOptions(*init, options);
 

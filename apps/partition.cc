@@ -103,13 +103,13 @@ int Main(int argc, const char* const* argv) {
   AddDataOptions(app, options.source);
   app.add_option("--learners", options.learners,
                  "Number of learners (default: 10, or those of the table)")
-      ->check(CLI::PositiveNumber);
+      ->transform(WholeWithin(1, 1'000'000));
   app.add_option("--sizes", options.sizes, "uniform, skewed, powerlaw[:EXPONENT]")
       ->capture_default_str();
   app.add_option("--classes", options.classes,
                  "iid, noniid:X, noniid:8x1,4x1,3x8, dirichlet:ALPHA, table:FILE, writers")
       ->capture_default_str();
-  app.add_option("--seed", options.seed, "Seed of every random draw")->capture_default_str();
+  AddSeedOption(app, options.seed, "Seed of every random draw");
   app.add_option("--validation", options.validation,
                  "The part of its examples that a learner keeps for validation, e.g. 0.05");
   app.add_option("--faulty", options.faulty,

@@ -29,7 +29,7 @@ int Main(int argc, const char* const* argv) {
       "Passes the recorded events of a run through the controller again. Every note must be "
       "the recorded one,\nand the end the same state, bit for bit.",
       "metis replay");
-  app.footer("Example:\n  metis simulate --out runs/first\n  metis replay runs/first");
+  app.footer("Example:\n  metis simulate --out runs/tryout\n  metis replay runs/tryout");
   app.add_option("DIR", directory, "A run directory")->required();
   app.add_flag("--json", json, "Print the outcome as JSON");
   AddVersionOption(app);

@@ -5,6 +5,7 @@
 #include <iostream>
 #include <map>
 
+#include "apps/cli.h"
 #include "metis/config/document.h"
 #include "metis/core/text.h"
 
@@ -33,7 +34,7 @@ void AddRunArguments(CLI::App& app, RunArguments& arguments) {
   app.add_option("--target", arguments.targets,
                  "An accuracy, such as 0.8: the time until a test first reaches it is shown; up to "
                  "three; default: chosen from the runs")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(NumberWithin(0, 1))
       ->allow_extra_args(false);
 }
 

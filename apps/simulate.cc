@@ -88,13 +88,17 @@ Result<config::Config> Parse(const Options& options,
   return config::ReadConfig(options.file, overrides);
 }
 
+constexpr Duration kTooLong = Duration::Forever();
+
 // A slow machine takes so many times as long as one of the first other group.
 Result<void> SlowDown(const config::Config& config, double slowdown,
                       std::vector<config::Assignment>& overrides) {
   for (const sim::DeviceGroup& group : config.simulation.groups) {
     if (group.name == "slow") continue;
-    const Duration taken = Duration::FromSeconds(slowdown * group.batch_time.seconds());
-    overrides.push_back({"group.slow.batch_time", Text(taken), "--slowdown"});
+    // What is too long for a Duration is too long for a batch, which the configuration says.
+    const double taken = std::min(slowdown * group.batch_time.seconds(), kTooLong.seconds());
+    overrides.push_back({"group.slow.batch_time", Text(Duration::FromSeconds(taken)),
+                         Text("--slowdown ", slowdown)});
     return {};
   }
   return Invalid("--slowdown: there is no group that \"slow\" could be compared with");
@@ -227,7 +231,7 @@ int Main(int argc, const char* const* argv) {
       "metis simulate");
   app.footer(
       "Examples:\n"
-      "  metis simulate --policy all --out runs/first\n"
+      "  metis simulate --policy all --out runs/tryout\n"
       "  metis simulate --dataset fashion-mnist --policy sync-fedavg,sync-dvw --rounds 10 \\\n"
       "    --sizes powerlaw --faulty 0:labels=random --out runs/faulty\n"
       "  metis simulate --dataset cifar10 --policy async-dvw --sizes powerlaw --classes noniid:3 "
@@ -266,11 +270,11 @@ int Main(int argc, const char* const* argv) {
       ->allow_extra_args(false);
   app.add_option("--slowdown", options.slowdown,
                  "How many times as long a slow machine takes (group.slow.batch_time)")
-      ->check(CLI::Range(0.001, 1e6));
+      ->check(NumberWithin(0.001, 1e6));
   AddDataDirectoryOption(app, options.run.data_directory);
   app.add_option("--threads", options.run.threads,
                  "Threads that train; the run is the same with any")
-      ->check(CLI::Range(1U, 1024U))
+      ->transform(WholeWithin(1, 1024))
       ->capture_default_str();
   app.add_flag("--faults", options.run.faults,
                "Inject faults drawn from the seed, check every law after every event");
@@ -281,6 +285,7 @@ int Main(int argc, const char* const* argv) {
   AddVersionOption(app);
   // Only these go with a run that is resumed: the rest is its own.
   for (CLI::Option* option : app.get_options()) {
+    option->check(NotEmpty());
     const std::string name = option->get_name();
     const bool goes = name == "--resume" || name == "--help" || name == "--version" ||
                       name == "--threads" || name == "--data-dir" || name == "--json";

@@ -15,8 +15,9 @@
 namespace metis::apps {
 namespace {
 
-Result<std::shared_ptr<sim::BuiltinWorkload>> MakeBuiltin(const config::Config& config,
+Result<std::shared_ptr<sim::BuiltinWorkload>> MakeBuiltin(config::Config config,
                                                           uint32_t learners) {
+  if (Result<void> read = data::ReadTable(config.data); !read) return read.error();
   auto made = sim::BuiltinWorkload::Create(
       config.simulation.builtin, config.data, config.training, learners,
       federation::NeedsValidationSet(config.federation.policy), config.simulation.seed);

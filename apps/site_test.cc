@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <numeric>
 
 #include "metis/federation/settings.h"
@@ -70,6 +72,26 @@ TEST(BuiltinSite, MustBeAShareAndHasNoFaultyLabels) {
   options.share = ShareOfData{0, 3};
   options.faulty = "labels=random";
   EXPECT_FALSE(OpenLearnerSite(options, Skewed("async-dvw"), LearnerId(0)));
+}
+
+TEST(BuiltinSite, IsDealtByTheTableOfTheFederation) {
+  const std::string file = testing::TempDir() + "builtin_site_table.csv";
+  config::Config config = Skewed("async-fedavg");
+  config.data = {};
+  ASSERT_TRUE(data::ParseClasses("table:" + file, config.data));
+  SiteOptions options;
+  options.data.what = "builtin";
+  options.share = ShareOfData{1, 3};
+  std::filesystem::remove(file);
+  Result<LearnerSite> nowhere = OpenLearnerSite(options, config, LearnerId(1));
+  ASSERT_FALSE(nowhere);
+  EXPECT_NE(nowhere.error().message.find(file), std::string::npos) << nowhere.error().message;
+  EXPECT_FALSE(OpenObserverSite({.what = "builtin"}, false, config));
+  std::ofstream(file) << "20,5\n9,4\n3,7\n";
+  Result<LearnerSite> site = OpenLearnerSite(options, config, LearnerId(1));
+  ASSERT_TRUE(site) << site.error().message;
+  EXPECT_EQ(site->tools.trainer->training_examples(), 13u);
+  EXPECT_TRUE(OpenObserverSite({.what = "builtin"}, false, config));
 }
 
 TEST(ObserverSite, TestsOnAllOfTheTestExamples) {

@@ -329,15 +329,15 @@ void AddOptions(CLI::App& app, Options& options) {
                  "The share of the training examples to choose the best epoch by (default: none)")
       ->check(Within(0, true, 1, "must be above 0 and below 1"));
   app.add_option("--epochs", settings.epochs, "Passes over the training examples")
-      ->check(CLI::Range(1, 1'000'000))
+      ->transform(WholeWithin(1, 1'000'000))
       ->capture_default_str();
-  app.add_option("--seed", settings.seed, "Seed of every random draw")->capture_default_str();
+  AddSeedOption(app, settings.seed, "Seed of every random draw");
   app.add_option("--learning-rate", options.learning_rate, "Default: what suits the model")
       ->check(Within(0, true, std::numeric_limits<double>::infinity(), "must be above 0"));
   app.add_option("--momentum", options.momentum, "Default: what suits the model")
       ->check(Within(0, false, 1, "must be 0 or more, and below 1"));
   app.add_option("--batch", options.batch_size, "Examples a mini-batch (default: what suits)")
-      ->check(CLI::Range(1, 1'000'000));
+      ->transform(WholeWithin(1, 1'000'000));
   app.add_flag("--augment", settings.training.augmentation,
                "Crop and mirror colour images at random");
   AddPrecisionOption(app, settings.training.precision);

@@ -17,6 +17,14 @@ Findings CheckWhole(const RunFacts& facts, const std::optional<std::string>& ide
                            {facts.directory, Text(facts.models), Text(facts.missing_models.size()),
                             facts.missing_models.front()}));
   }
+  if (facts.recorded && *facts.recorded > facts.events) {
+    findings.push_back(
+        Say("run.state-behind", {facts.directory, Text(facts.events), Text(*facts.recorded)}));
+  }
+  if (facts.recorded && *facts.recorded < facts.saved) {
+    findings.push_back(
+        Say("run.record-behind", {facts.directory, Text(*facts.recorded), Text(facts.saved)}));
+  }
   if (identity && *identity != facts.identity) {
     findings.push_back(Say("run.other-federation", {facts.directory, settings}));
   }

@@ -31,14 +31,16 @@ struct RunFacts {
   };
   std::string directory;
   State state = State::kAbsent;
-  std::string words;     // which file, why hidden, what is damaged
-  std::string holder;    // of kInUse: process id
-  std::string address;   // of kInUse: where it listens
-  int64_t format = 0;    // of kNewer
-  int64_t known = 0;     // the newest that this program reads
-  uint64_t events = 0;   // of kWhole, as all below
-  std::string identity;  // whose state it is
-  uint64_t models = 0;   // that the state refers to
+  std::string words;                 // which file, why hidden, what is damaged
+  std::string holder;                // of kInUse: process id
+  std::string address;               // of kInUse: where it listens
+  int64_t format = 0;                // of kNewer
+  int64_t known = 0;                 // the newest that this program reads
+  uint64_t events = 0;               // of the state of kWhole, as all below
+  uint64_t saved = 0;                // of them, before its snapshot: the record must have these
+  std::optional<uint64_t> recorded;  // events of the record; none: it is missing
+  std::string identity;              // whose state it is
+  uint64_t models = 0;               // that the state refers to
   std::vector<std::string> missing_models;
   std::vector<std::string> missing_files;  // of the run, without which it can't go on
 };

@@ -7,6 +7,7 @@
 #include "apps/controller_setup.h"
 #include "apps/doctor/gather.h"
 #include "metis/core/text.h"
+#include "metis/report/light_reader.h"
 #include "metis/report/run_directory.h"
 #include "metis/report/run_files.h"
 #include "metis/store/inspect_log.h"
@@ -52,6 +53,10 @@ void FindMissing(RunFacts& facts, const std::vector<std::string>& blobs) {
                            kInitialFile, kFederationFile}) {
     if (!Exists(Text(facts.directory, "/", file))) facts.missing_files.push_back(file);
   }
+  const bool begun = facts.saved > 0;  // else the models are written anew
+  if (begun && !Exists(Text(facts.directory, "/", report::kModelsFile))) {
+    facts.missing_files.push_back(report::kModelsFile);
+  }
 }
 
 void Look(RunFacts& facts) {
@@ -79,8 +84,18 @@ void Look(RunFacts& facts) {
   }
   facts.state = IsFinished(facts.directory) ? State::kFinished : State::kWhole;
   facts.events = log->events;
+  facts.saved = log->events_before;
   facts.identity = log->identity;
   FindMissing(facts, log->blobs);
+  const std::string record = Text(facts.directory, "/", report::kEventsFile);
+  if (!Exists(record)) return;
+  Result<uint64_t> recorded = report::CountEvents(record);
+  if (recorded) {
+    facts.recorded = *recorded;
+  } else {
+    facts.state = State::kHidden;
+    facts.words = recorded.error().message;
+  }
 }
 
 }  // namespace

@@ -373,6 +373,25 @@ TEST_F(RunTest, LacksModelsOrFiles) {
   EXPECT_THAT(Look(), ElementsAre("run.models-missing"));
 }
 
+TEST_F(RunTest, HasARecordAndAStateThatBelongTogether) {
+  constexpr const char* kLine = "{\"t_ns\":1,\"event\":\"lost\",\"learner\":1}\n";
+  WriteRun();
+  Write("run/events.jsonl", kLine);
+  EXPECT_THAT(Look(), ElementsAre("run.goes-on"));
+  Write("run/events.jsonl", Text(kLine, kLine));
+  EXPECT_THAT(Look(), ElementsAre("run.state-behind"));
+  Write("run/models.f32", "");
+  Change("INSERT INTO snapshots VALUES (3, 1, x'00', '', 0)");
+  EXPECT_THAT(Look(), ElementsAre("run.record-behind"));
+  Write("run/events.jsonl", Text(kLine, kLine, kLine));
+  EXPECT_THAT(Look(), ElementsAre("run.goes-on"));
+  fs::remove(Path("run/models.f32"));
+  EXPECT_THAT(Look(), ElementsAre("run.incomplete"));
+  Write("run/models.f32", "");
+  fs::remove(Path("run/events.jsonl"));
+  EXPECT_THAT(Look(), ElementsAre("run.incomplete"));
+}
+
 TEST_F(RunTest, IsOfANewerProgramOrDamaged) {
   WriteRun();
   Change("UPDATE meta SET format = 9");

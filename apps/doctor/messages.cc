@@ -45,6 +45,18 @@ constexpr Message kMessages[] = {
      "Restore state.db and blobs/ together from one backup (docs/operations.md, restore)."},
     {"run.incomplete", kFailure, "{0} holds the state of a federation, but {1} is missing",
      "No controller can go on without it.", "Restore the whole run directory from a backup."},
+    {"run.state-behind", kFailure, "{0}: state.db ends with event {1}, but events.jsonl has {2}",
+     "Its journal (state.db-wal) is missing or damaged, or it is from an older copy: a controller "
+     "does not go on by itself without what came later.",
+     "Restore the whole run directory from a backup (docs/operations.md, restore), or go on "
+     "without what came later: metis controller --run {0} --accept-loss"},
+    {"run.record-behind", kFailure,
+     "{0}: events.jsonl has {1} whole events, but the state was saved after {2}",
+     "The end of the record is lost (did the machine lose its power?), and no controller can go on "
+     "without it.",
+     "Restore the record, or the whole run directory, from a backup (docs/operations.md, restore), "
+     "or begin a new run from its best.metis: metis controller --model {0}/best.metis --run "
+     "ANOTHER"},
     {"run.other-federation", kFailure, "{0} belongs to another federation than {1} describes",
      "A controller refuses to go on with other settings or another initial model.",
      "Leave FILE and --model out to go on with the run's own, or choose another --run."},

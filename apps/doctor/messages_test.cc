@@ -173,6 +173,16 @@ const std::vector<Case>& Cases() {
       {"run.incomplete",
        [] { return OfWhole([](RunFacts& facts) { facts.missing_files = {"initial.metis"}; }); },
        "initial.metis"},
+      {"run.state-behind", [] { return OfWhole([](RunFacts& facts) { facts.recorded = 42; }); },
+       "metis controller --run runs/first --accept-loss"},
+      {"run.record-behind",
+       [] {
+         return OfWhole([](RunFacts& facts) {
+           facts.recorded = 29;
+           facts.saved = 30;
+         });
+       },
+       "events.jsonl has 29 whole events, but the state was saved after 30"},
       {"run.other-federation", [] { return OfWhole([](RunFacts&) {}, "theirs"); }, "other.toml"},
 
       {"files.good", [] { return Files(2096); }, "2096"},

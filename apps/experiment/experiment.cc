@@ -27,7 +27,7 @@ void AddPlaces(CLI::App& command, ExperimentOptions& options) {
 }
 
 void AddScale(CLI::App& command, ExperimentOptions& options) {
-  const CLI::Range part(1e-6, 1.0);
+  const CLI::Validator part = NumberWithin(1e-6, 1);
   command
       .add_option("--scale", options.scale.data,
                   "The part of training examples, test examples and time")
@@ -65,13 +65,13 @@ CLI::App* AddRun(CLI::App& app, Options& options) {
   run->add_option("--columns", experiment.columns, "Only these policies: async-dvw,fedasync");
   AddScale(*run, experiment);
   run->add_option("--seeds", experiment.seeds, "Seeds: the configured one, +1, +2, ...")
-      ->check(CLI::Range(1U, 1000U))
+      ->transform(WholeWithin(1, 1000))
       ->capture_default_str();
   run->add_option("--jobs", experiment.jobs, "Runs at once")
-      ->check(CLI::Range(1U, 1024U))
+      ->transform(WholeWithin(1, 1024))
       ->capture_default_str();
   run->add_option("--threads", experiment.threads, "Threads of each run; default: cores / jobs")
-      ->check(CLI::Range(1U, 1024U));
+      ->transform(WholeWithin(1, 1024));
   AddPlaces(*run, experiment);
   run->add_option("--data-dir", experiment.data_directory,
                   "Where known data sets are kept, as of `metis simulate`");
@@ -82,7 +82,7 @@ CLI::App* AddRun(CLI::App& app, Options& options) {
       ->capture_default_str();
   run->add_option("--repetitions", options.cache.repetitions,
                   "Of cache: measurements of each, whose median counts")
-      ->check(CLI::Range(1U, 1000U))
+      ->transform(WholeWithin(1, 1000))
       ->capture_default_str();
   return run;
 }

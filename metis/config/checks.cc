@@ -145,13 +145,49 @@ void CheckClassRuns(const Config& config, Conflicts& out) {
   }
 }
 
+// That are dealt, where that can be told without reading them.
+std::optional<uint64_t> ExamplesOf(const Config& config) {
+  if (config.source.dataset == data::kBuiltinData) {
+    return config.simulation.builtin.training_examples;
+  }
+  if (config.source.examples) return *config.source.examples;
+  const data::KnownSet* known = data::FindKnown(config.source.dataset);
+  return known == nullptr ? std::nullopt : std::optional<uint64_t>(known->train_examples);
+}
+
+// Nobody waits a century for an epoch, and an Instant has no room for three.
+void CheckEpochs(const Config& config, Conflicts& out) {
+  const std::optional<uint64_t> examples = ExamplesOf(config);
+  if (!examples) return;
+  const uint64_t size = config.training.batch_size;
+  const uint64_t batches = (*examples + size - 1) / size;
+  const auto check = [&](const std::string& group, std::string_view key, Duration time) {
+    const int64_t most = Duration::Forever().nanoseconds();
+    if (time.IsZero() || batches <= static_cast<uint64_t>(most / time.nanoseconds())) return true;
+    out.push_back(
+        {{Text("group.", group, ".", key), "training.batch_size", "data.examples",
+          "builtin.training_examples"},
+         Text(key, " = \"", time, "\" of the group \"", group, "\" and batch_size = ", size,
+              ": an epoch over all ", *examples, " examples would be longer than 100 years: lower ",
+              key, ", or raise batch_size")});
+    return false;
+  };
+  for (const sim::DeviceGroup& group : config.simulation.groups) {
+    // The second follows from the first where it is not set: one complaint is enough.
+    if (!check(group.name, "batch_time", group.batch_time)) continue;
+    check(group.name, "evaluation_batch_time", group.evaluation_batch_time);
+  }
+}
+
+// Of a federation over the network, too, whose sites have data of their own: naming it helps.
 void CheckBuiltin(const Config& config, Conflicts& out) {
+  if (config.source.dataset != data::kBuiltinData) return;
   uint32_t learners = config.federation.membership.learners;
   uint32_t examples = config.simulation.builtin.training_examples;
   if (examples < learners) {
-    out.push_back({{"builtin.training_examples", "federation.learners"},
+    out.push_back({{"builtin.training_examples", "federation.learners", "data.dataset"},
                    Text("training_examples = ", examples, " is fewer than learners = ", learners,
-                        ": every learner needs at least one")});
+                        ": every learner needs at least one (or name real data: dataset)")});
   }
 }
 
@@ -164,6 +200,7 @@ Conflicts FindConflicts(const Config& config) {
   CheckStop(config.federation, out);
   CheckGroups(config, out);
   CheckClassRuns(config, out);
+  CheckEpochs(config, out);
   CheckBuiltin(config, out);
   return out;
 }

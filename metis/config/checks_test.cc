@@ -122,7 +122,33 @@ TEST(Conflicts, NoLearnerHoldsMoreClassesThanThereAre) {
 TEST(Conflicts, EveryLearnerHasAnExample) {
   EXPECT_EQ(Complaint("[builtin]\ntraining_examples = 9\n"),
             "f.toml:2: training_examples = 9 is fewer than learners = 10: "
-            "every learner needs at least one");
+            "every learner needs at least one (or name real data: dataset)");
+}
+
+TEST(Conflicts, BuiltInDataAreJudgedOnlyWhereTheyAreUsed) {
+  constexpr const char* kMany =
+      "[federation]\nlearners = 7000\nmax_learners = 7001\nmax_parameter = 1000\n";
+  EXPECT_NE(Complaint(kMany), "");
+  EXPECT_EQ(Complaint(std::string(kMany) + "[data]\ndataset = \"emnist-byclass\"\n"), "");
+}
+
+TEST(Conflicts, AnEpochEndsWithinACentury) {
+  EXPECT_EQ(Complaint("[training]\nbatch_size = 1\n[[group]]\nname = \"slow\"\n"
+                      "batch_time = \"365d\"\n"),
+            "f.toml:5: batch_time = \"8760h\" of the group \"slow\" and batch_size = 1: an epoch "
+            "over all 6000 examples would be longer than 100 years: lower batch_time, or raise "
+            "batch_size");
+  EXPECT_EQ(Complaint("[training]\nbatch_size = 2\n[[group]]\nname = \"slow\"\n"
+                      "evaluation_batch_time = \"13d\"\n"),
+            "f.toml:5: evaluation_batch_time = \"312h\" of the group \"slow\" and batch_size = 2: "
+            "an epoch over all 6000 examples would be longer than 100 years: lower "
+            "evaluation_batch_time, or raise batch_size");
+  EXPECT_EQ(Complaint("[training]\nbatch_size = 1\n[[group]]\nname = \"slow\"\n"
+                      "batch_time = \"6d\"\n"),
+            "");
+  EXPECT_EQ(Complaint("[data]\ndataset = \"mnist\"\nexamples = 100\n[training]\nbatch_size = 1\n"
+                      "[[group]]\nname = \"slow\"\nbatch_time = \"365d\"\n"),
+            "");
 }
 
 }  // namespace

@@ -162,6 +162,9 @@ TEST(ParseConfig, NamesTheRangeOfAValueOutsideOfIt) {
             "federation.toml:2: learning_rate = 0: must be above 0");
   EXPECT_EQ(Complaint("[training]\nlearning_rate = inf\n"),
             "federation.toml:2: learning_rate = inf: must be a finite number, above 0");
+  EXPECT_EQ(Complaint("", {Set("group.fast.bandwidth_mbit_s=1e-13")}),
+            "--set group.fast.bandwidth_mbit_s=1e-13: bandwidth_mbit_s = 1e-13: must be at least "
+            "0.001");
   EXPECT_EQ(Complaint("[fedasync]\nalpha = nan\n"),
             "federation.toml:2: alpha = nan: must be a finite number, above 0 and at most 1");
   EXPECT_EQ(Complaint("[membership]\nheartbeat = \"0s\"\n"),
@@ -329,6 +332,16 @@ TEST(Assignment, IsCheckedLikeTheFile) {
                          "\"rounds\"?"));
   EXPECT_THAT(Complaint("", {Set("stpo.rounds=12")}),
               StartsWith("--set stpo.rounds=12: unknown section \"stpo\": did you mean [stop]?"));
+}
+
+TEST(Assignment, IsTextThatARecordCanHold) {
+  EXPECT_EQ(Complaint("", {{"data.dataset", "caf\xe9.npz", "--dataset"}}),
+            "--dataset: data.dataset = \"caf\\xe9.npz\": must be text in UTF-8; a file with such a "
+            "name: rename it, or link to it");
+  EXPECT_THAT(Complaint("", {Set("data.classes=table:\xff")}),
+              StartsWith("--set data.classes=table:\\xff: data.classes = "));
+  EXPECT_THAT(Complaint("", {Set("dat\xe4.dataset=x")}), HasSubstr("dat\\xe4.dataset = "));
+  EXPECT_EQ(Parsed("", {Set("data.dataset=caf\u00e9.npz")}).source.dataset, "caf\u00e9.npz");
 }
 
 TEST(Assignment, ExplainsHowAKeyIsWritten) {

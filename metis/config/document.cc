@@ -172,4 +172,23 @@ std::string Quoted(std::string_view text) {
   return out + "\"";
 }
 
+bool IsUtf8(std::string_view text) {
+  for (size_t i = 0; i < text.size();) {
+    const auto byte = [&](size_t k) { return static_cast<unsigned char>(text[i + k]); };
+    const uint32_t lead = byte(0);
+    const size_t length = lead < 0x80 ? 1 : lead < 0xC0 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+    if (length == 0 || length > text.size() - i) return false;
+    uint32_t code = length == 1 ? lead : lead & (0x7FU >> length);
+    for (size_t k = 1; k < length; ++k) {
+      if ((byte(k) & 0xC0) != 0x80) return false;
+      code = code << 6 | (byte(k) & 0x3F);
+    }
+    constexpr uint32_t kLeast[] = {0, 0x80, 0x800, 0x10000};  // what fits fewer bytes has fewer
+    const bool surrogate = code >= 0xD800 && code < 0xE000;
+    if (lead > 0xF4 || code < kLeast[length - 1] || code > 0x10FFFF || surrogate) return false;
+    i += length;
+  }
+  return true;
+}
+
 }  // namespace metis::config

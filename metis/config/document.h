@@ -54,4 +54,7 @@ Value ScanValue(std::string_view text, Place place);
 // The text as a TOML string: quoted, with what TOML wants escaped.
 std::string Quoted(std::string_view text);
 
+// Whether these are whole characters of UTF-8 (RFC 3629), as JSON and TOML want them.
+bool IsUtf8(std::string_view text);
+
 }  // namespace metis::config

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "metis/config/config.h"
+#include "metis/config/document.h"
 #include "metis/config/keys.h"
 #include "metis/core/text.h"
 
@@ -220,6 +221,18 @@ TEST(Reference, IsThePageInTheDocumentation) {
   std::string page{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   EXPECT_TRUE(page == FormatReference()) << "docs/configuration.md is out of date: metis help "
                                             "config --markdown > docs/configuration.md";
+}
+
+TEST(IsUtf8, WholeCharactersAreAndPiecesAreNot) {
+  for (const char* good :
+       {"", "plain", "caf\u00e9", "\u20ac", "\U0001F600", "\U0010FFFF", "\x7f"}) {
+    EXPECT_TRUE(IsUtf8(good)) << good;
+  }
+  for (const char* bad : {"caf\xe9", "\xe9.npz", "\x80", "\xc3", "\xe2\x82", "\xf0\x9f\x98",
+                          "\xc0\xaf", "\xe0\x80\xaf", "\xf0\x80\x80\xaf", "\xed\xa0\x80",
+                          "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xff\xff\xff\xff"}) {
+    EXPECT_FALSE(IsUtf8(bad)) << testing::PrintToString(bad);
+  }
 }
 
 }  // namespace

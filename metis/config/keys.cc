@@ -27,6 +27,7 @@ constexpr Duration kForeverLong = Duration::Forever();
 constexpr bool kAbove = true;  // the lower bound itself is outside
 constexpr bool kBelow = true;  // the upper bound itself is outside
 constexpr double kUnbounded = std::numeric_limits<double>::max();
+constexpr double kLeastBandwidth = 0.001;  // the largest model takes a century, not more
 
 Words<std::string> PolicyWords() {
   Words<std::string> words;
@@ -301,7 +302,7 @@ std::vector<Key<GroupDraft>> MakeGroupKeys() {
       Time<GroupDraft>("batch_time", FIELD(device.batch_time), {kZero, kYear, kAbove}, "How long training one mini-batch takes.").Suggested(),
       Time<GroupDraft>("evaluation_batch_time", FIELD(evaluation_batch_time), {kZero, kYear}, "How long evaluating one mini-batch takes.").DefaultsTo("33 % of batch_time"),
       Time<GroupDraft>("latency", FIELD(device.latency), {kZero, kYear}, "How long a message travels one way."),
-      Number<GroupDraft>("bandwidth_mbit_s", FIELD(device.bandwidth_mbit_s), {0, kUnbounded, kAbove}, "The link's bandwidth, the same either way."),
+      Number<GroupDraft>("bandwidth_mbit_s", FIELD(device.bandwidth_mbit_s), {kLeastBandwidth}, "The link's bandwidth, the same either way."),
       Number<GroupDraft>("vc_loss_pct", FIELD(vc_loss_pct), {0, 100}, "The group's own [trigger] vc_loss_pct.").OrNone().DefaultsTo("that of [trigger]"),
       Whole<GroupDraft>("vc_tombstones", FIELD(vc_tombstones), {0, kMany}, "The group's own [trigger] vc_tombstones.").OrNone().DefaultsTo("that of [trigger]"),
   };

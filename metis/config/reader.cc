@@ -52,6 +52,21 @@ std::string WhereItBelongs(std::string_view key) {
   return Text(": did you mean ", Quoted(nearest), " in ", Join(HomesOf(nearest, ""), " or "), "?");
 }
 
+// Bytes that are no ASCII as "\xe9".
+std::string Escaped(std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string out;
+  for (char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x80) {
+      out += c;
+    } else {
+      out += {'\\', 'x', kDigits[byte / 16], kDigits[byte % 16]};
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 void Reader::Report(const Place& place, std::string message) {
@@ -145,6 +160,14 @@ void Reader::ReadGroup(const DocumentSection& written) {
 void Reader::Assign(const Assignment& assignment) {
   Place place;
   place.text = assignment.origin;
+  // A file is UTF-8 by its form; the command line can be anything, and a record of it could not be.
+  if (!IsUtf8(assignment.key) || !IsUtf8(assignment.value)) {
+    place.text = Escaped(assignment.origin);
+    Report(place, Text(Escaped(assignment.key), " = \"", Escaped(assignment.value),
+                       "\": must be text in UTF-8; a file with such a name: rename it, or link to "
+                       "it"));
+    return;
+  }
   Value value = ScanValue(assignment.value, place);
   std::string_view path = assignment.key;
   size_t dot = path.find('.');

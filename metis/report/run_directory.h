@@ -44,7 +44,8 @@ class RunWriter final : public drivers::Recorder {
   static Result<std::unique_ptr<RunWriter>> Create(const std::string& directory,
                                                    const std::string& config_toml,
                                                    const ModelPtr& initial, bool replace,
-                                                   Record record = Record::kReplayable);
+                                                   Record record = Record::kReplayable,
+                                                   const DirectoryOptions& options = {});
 
   // Goes on with the record of a run whose process ended before the run did. The first
   // `events_before_snapshot` events and their notes stay, and the models of the updates among them;

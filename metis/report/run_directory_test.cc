@@ -14,6 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using federation::Event;
+using testing::AllOf;
+using testing::EndsWith;
 using testing::HasSubstr;
 
 class RunDirectoryTest : public testing::Test {
@@ -144,6 +146,15 @@ TEST_F(RunDirectoryTest, DamageIsNamedWithItsPlace) {
               HasSubstr("field \"incarnation\" is missing"));
   EXPECT_THAT(first_error("{\"t_ns\":1,\"event\":\"command\",\"kind\":\"hop\",\"learner\":1}"),
               HasSubstr("field \"kind\" is an unknown word"));
+  writer = RunWriter::Create(directory_.string(), "", Filled(1), true).value();
+  writer->Event(Instant(), AllEvents()[5]);  // an update
+  writer.reset();
+  std::string update;
+  std::getline(std::ifstream(directory_ / kEventsFile), update);
+  const size_t at = update.find("\"fingerprint\":") + 14;
+  update.replace(at, update.find_first_of(",}", at) - at, "7");
+  EXPECT_THAT(first_error(update), AllOf(HasSubstr("events.jsonl:1: "),
+                                         HasSubstr("record 1 of models.f32 has another")));
 }
 
 TEST_F(RunDirectoryTest, ADamagedInitialModelIsRefused) {
@@ -156,6 +167,9 @@ TEST_F(RunDirectoryTest, ADamagedInitialModelIsRefused) {
   Result<std::unique_ptr<RunReader>> reader = RunReader::Open(directory_.string());
   ASSERT_FALSE(reader.ok());
   EXPECT_THAT(reader.error().message, HasSubstr("record 0 of models.f32"));
+  std::ofstream(directory_ / kSchemaFile)
+      << R"({"tensors": [{"name": "w", "shape": [3]}], "initial_fingerprint": 7})";
+  EXPECT_FALSE(RunReader::Open(directory_.string()).ok());
 }
 
 TEST_F(RunDirectoryTest, OtherFilesAreNeverReplaced) {
@@ -167,6 +181,15 @@ TEST_F(RunDirectoryTest, OtherFilesAreNeverReplaced) {
   EXPECT_THAT(writer.error().message, HasSubstr("holds other files"));
   EXPECT_FALSE(RunWriter::Create((directory_ / "thesis.txt").string(), "", Filled(1), true).ok());
   EXPECT_FALSE(RunWriter::Create("", "", Filled(1), true).ok());
+}
+
+TEST_F(RunDirectoryTest, ARefusalNamesTheOptionsOfItsProgram) {
+  (void)RunWriter::Create(directory_.string(), "", Filled(1), false).value();
+  const auto refusal = [&](const DirectoryOptions& options) {
+    return MakeRunDirectory(directory_.string(), kEventsFile, false, options).error().message;
+  };
+  EXPECT_THAT(refusal({}), EndsWith(": choose another --out, or --force to replace it"));
+  EXPECT_THAT(refusal({.choose = "--run", .replace = ""}), EndsWith(": choose another --run"));
 }
 
 }  // namespace

@@ -238,6 +238,13 @@ TEST_F(RunFiguresTest, ATrainingHasATestAfterEveryEpochOnTheClockOfItsMachine) {
   EXPECT_EQ(json["time_to_accuracy_s"], List({3.5}));
   Write("train/summary.json", R"({"complete": true, "stopped_by": "epochs"})");
   EXPECT_TRUE(Read(PathOf("train")).complete);
+  for (const char* damaged : {"[]", "7", R"({"complete": 1, "stopped_by": "epochs"})",
+                              R"({"complete": true, "stopped_by": 3})"}) {
+    Write("train/summary.json", damaged);
+    EXPECT_THAT(ReadRunFigures(PathOf("train"), ReadFlat).error().message,
+                HasSubstr("summary.json is not what a training writes"))
+        << damaged;
+  }
 }
 
 TEST_F(RunFiguresTest, ATrainingWithoutAnEpochIsRefused) {

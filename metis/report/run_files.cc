@@ -12,18 +12,25 @@ namespace metis::report {
 
 namespace fs = std::filesystem;
 
-Result<void> MakeRunDirectory(const std::string& directory, std::string_view record, bool replace) {
+Result<void> MakeRunDirectory(const std::string& directory, std::string_view record, bool replace,
+                              const DirectoryOptions& options) {
   std::error_code error;
-  if (directory.empty()) return Invalid("--out is empty: name a directory for the run");
+  if (directory.empty()) {
+    return Invalid(Text(options.choose, " is empty: name a directory for the run"));
+  }
   if (fs::exists(directory, error) && !fs::is_directory(directory, error)) {
-    return Invalid(Text(directory, " is a file: --out needs a directory for the run"));
+    return Invalid(
+        Text(directory, " is a file: ", options.choose, " needs a directory for the run"));
   }
   if (fs::exists(directory, error)) {
     bool run = fs::exists(fs::path(directory) / record, error);
     bool empty = fs::is_empty(directory, error);
     if (!empty && !(run && replace)) {
-      return Invalid(Text(directory, run ? " already holds a run" : " holds other files",
-                          ": choose another --out", run ? ", or --force to replace it" : ""));
+      const bool replaceable = run && !options.replace.empty();
+      return Invalid(
+          Text(directory, run ? " already holds a run" : " holds other files", ": choose another ",
+               options.choose,
+               replaceable ? Text(", or ", options.replace, " to replace it") : std::string()));
     }
   }
   fs::create_directories(directory, error);

@@ -17,9 +17,16 @@ inline constexpr const char* kSchemaFile = "schema.json";
 inline constexpr const char* kSummaryFile = "summary.json";
 inline constexpr const char* kEpochsFile = "epochs.jsonl";  // the record of a `metis train`
 
+// The options of the program that makes a directory, as messages name them.
+struct DirectoryOptions {
+  std::string_view choose = "--out";
+  std::string_view replace = "--force";  // empty: the program replaces no run
+};
+
 // Makes the directory and those above it. One that holds anything is refused, unless `replace` is
 // set and it holds a run of the same kind: a file called `record`.
-Result<void> MakeRunDirectory(const std::string& directory, std::string_view record, bool replace);
+Result<void> MakeRunDirectory(const std::string& directory, std::string_view record, bool replace,
+                              const DirectoryOptions& options = {});
 
 // Replaces the file, if there is one.
 Result<void> WriteRunFile(const std::filesystem::path& path, const std::string& text);

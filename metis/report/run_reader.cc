@@ -12,6 +12,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
+// Whether it is what the model's fingerprint is recorded as; damage can make it anything.
+bool IsFingerprint(const Json& json, const char* key, const Model& model) {
+  const auto found = json.find(key);
+  return found != json.end() && *found == Json(Hex(model.Fingerprint()));
+}
+
 // Builds the alternative of Event whose name this is.
 template <size_t I = 0>
 Result<federation::Event> ReadEvent(std::string_view name, const Json& line,
@@ -69,7 +75,7 @@ Result<void> RunReader::ReadSchemaAndInitial() {
   pool_ = std::make_unique<ModelPool>(*schema);
   Result<ModelPtr> initial = ReadModel(0);
   if (!initial) return initial.error();
-  if (json->value("initial_fingerprint", "") != Hex((*initial)->Fingerprint())) {
+  if (!IsFingerprint(*json, "initial_fingerprint", **initial)) {
     return Invalid(Text("the initial model, record 0 of ", kModelsFile,
                         ", is damaged: it has another fingerprint than ", path.string(), " says"));
   }
@@ -113,7 +119,7 @@ Result<RunReader::Line> RunReader::Parse(const std::string& text) {
       return Invalid("names no record of a model");
     }
     Result<ModelPtr> model = ReadModel(reference["record"].get<uint64_t>());
-    if (model && reference.value("fingerprint", "") != Hex((*model)->Fingerprint())) {
+    if (model && !IsFingerprint(reference, "fingerprint", **model)) {
       return Invalid(Text("is damaged: record ", reference["record"].get<uint64_t>(), " of ",
                           kModelsFile, " has another fingerprint"));
     }

@@ -20,18 +20,20 @@ Json NameByFingerprint(const ModelPtr& model) {
 Result<std::unique_ptr<RunWriter>> RunWriter::Create(const std::string& directory,
                                                      const std::string& config_toml,
                                                      const ModelPtr& initial, bool replace,
-                                                     Record record) {
-  if (Result<void> made = MakeRunDirectory(directory, kEventsFile, replace); !made) {
+                                                     Record record,
+                                                     const DirectoryOptions& options) {
+  if (Result<void> made = MakeRunDirectory(directory, kEventsFile, replace, options); !made) {
     return made.error();
   }
   fs::path root(directory);
+  // First, for it takes no room: where the disk is full the directory is still known for a run's.
+  Result<AppendFile> events = AppendFile::Open(root / kEventsFile, 0);
+  if (!events) return events.error();
   if (Result<void> wrote = WriteRunFile(root / kConfigFile, config_toml); !wrote) {
     return wrote.error();
   }
   std::string schema = SchemaJson(*initial).dump(2) + "\n";
   if (Result<void> wrote = WriteRunFile(root / kSchemaFile, schema); !wrote) return wrote.error();
-  Result<AppendFile> events = AppendFile::Open(root / kEventsFile, 0);
-  if (!events) return events.error();
   Result<AppendFile> models = AppendFile::Open(root / kModelsFile, 0);
   if (!models) return models.error();
   std::unique_ptr<RunWriter> writer(new RunWriter(directory, record));

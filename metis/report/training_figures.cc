@@ -80,8 +80,14 @@ Result<RunFigures> ReadTrainingFigures(const std::string& directory, FlatSetting
   if (!fs::exists(root / kSummaryFile, error)) return run;
   Result<Json> summary = ReadRunJson(root / kSummaryFile);
   if (!summary) return summary.error();
-  run.complete = summary->value("complete", false);
-  run.stopped_by = summary->value("stopped_by", "epochs");
+  const auto complete = summary->find("complete");
+  const auto stopped_by = summary->find("stopped_by");
+  if (complete == summary->end() || !complete->is_boolean() || stopped_by == summary->end() ||
+      !stopped_by->is_string()) {
+    return Invalid(Text((root / kSummaryFile).string(), " is not what a training writes"));
+  }
+  run.complete = complete->get<bool>();
+  run.stopped_by = stopped_by->get<std::string>();
   return run;
 }
 

@@ -10,6 +10,17 @@ namespace metis::sim {
 
 using federation::UpdateReceived;
 
+namespace {
+
+// What takes longer than any run takes forever: an Instant has room for that.
+Duration TimeOf(uint64_t batches, Duration each) {
+  const int64_t most = Duration::Forever().nanoseconds();
+  const bool fits = each.IsZero() || batches <= static_cast<uint64_t>(most / each.nanoseconds());
+  return fits ? static_cast<int64_t>(batches) * each : Duration::Forever();
+}
+
+}  // namespace
+
 LearnerNode::LearnerNode(World& world, const Workload& workload,
                          const federation::Settings& settings, DeviceGroup group, LearnerId learner,
                          uint64_t seed)
@@ -214,9 +225,9 @@ void LearnerNode::Do(const federation::LoadModel& action) {
 }
 
 void LearnerNode::Do(const federation::TrainEpoch& action) {
-  Duration taken = static_cast<int64_t>(training_->trainer().steps_per_epoch()) * group_.batch_time;
+  Duration taken = TimeOf(training_->trainer().steps_per_epoch(), group_.batch_time);
   const bool evaluate = watches_loss();
-  if (evaluate) taken = taken + EvaluationTime();
+  if (evaluate) taken = std::min(taken + EvaluationTime(), Duration::Forever());
   std::stop_source stop;
   auto job = world_.executor.Start<Result<TrainedEpoch>>(
       world_.queue.now() + taken,
@@ -290,7 +301,7 @@ void LearnerNode::Do(const federation::Ended&) { Crash(); }
 // ------------------------------------------------------------------------------------
 
 Duration LearnerNode::EvaluationTime() const {
-  return static_cast<int64_t>(evaluator_->batches()) * group_.evaluation_batch_time;
+  return TimeOf(evaluator_->batches(), group_.evaluation_batch_time);
 }
 
 void LearnerNode::Enqueue(const federation::RequestEvaluation& request) {

@@ -26,7 +26,8 @@ class LearnerNodeTest : public testing::Test, public ControllerInbox {
     drivers::FromParticipant message;
   };
 
-  void Build(std::string_view policy, const FaultRates& rates = {}) {
+  void Build(std::string_view policy, const FaultRates& rates = {},
+             Duration batch_time = Duration::Milliseconds(400)) {
     settings_ = SmallFederation(policy, 3);
     settings_.trigger.local_epochs = 2;
     workload_ = SmallWorkload(3, federation::NeedsValidationSet(settings_.policy));
@@ -36,7 +37,7 @@ class LearnerNodeTest : public testing::Test, public ControllerInbox {
     node_ = std::make_unique<LearnerNode>(
         *world_, *workload_, settings_,
         DeviceGroup{.name = "fast",
-                    .batch_time = Duration::Milliseconds(400),
+                    .batch_time = batch_time,
                     .evaluation_batch_time = Duration::Milliseconds(100)},
         kLearner, 3);
   }
@@ -99,6 +100,17 @@ TEST_F(LearnerNodeTest, AnEpochTakesItsStepsTimesTheBatchTime) {
   ASSERT_EQ(updates.size(), 1u);
   EXPECT_NEAR(updates[0].first, epochs[1].first, 1e-9);
   EXPECT_EQ(updates[0].second.steps, 2 * workload_->MakeTrainer(kLearner)->steps_per_epoch());
+}
+
+TEST_F(LearnerNodeTest, AnEpochOfMillenniaIsUnderWayForever) {
+  Build("async-fedavg", {}, Duration::Forever());
+  ASSERT_GT(workload_->MakeTrainer(kLearner)->steps_per_epoch(), 3u) << "more than an Instant has";
+  node_->Start();
+  Accept(1);
+  SendModel(1);
+  Run(3600);
+  EXPECT_EQ(All<LearnerJoined>().size(), 1u);
+  EXPECT_TRUE(All<EpochReported>().empty());
 }
 
 TEST_F(LearnerNodeTest, AValidationSetCostsTheTimeToEvaluateItAndIsCounted) {

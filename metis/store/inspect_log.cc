@@ -73,11 +73,12 @@ void AddNames(const std::string& names, std::set<std::string>& all) {
 Result<void> ReadRows(sqlite3* database, const std::string& path, LogFacts& facts) {
   std::set<std::string> names;
   Statement rows(database,
-                 "SELECT events_before, blobs FROM snapshots UNION ALL "
-                 "SELECT number, blobs FROM events");
+                 "SELECT events_before, blobs, events_before FROM snapshots UNION ALL "
+                 "SELECT number, blobs, 0 FROM events");
   int result = SQLITE_DONE;
   while ((result = rows.Step()) == SQLITE_ROW) {
     facts.events = std::max(facts.events, static_cast<uint64_t>(rows.Integer(0)));
+    facts.events_before = std::max(facts.events_before, static_cast<uint64_t>(rows.Integer(2)));
     AddNames(rows.Bytes(1), names);
   }
   if (result != SQLITE_DONE) return DatabaseError(database, path, "reading it");

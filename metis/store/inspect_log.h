@@ -19,6 +19,7 @@ struct LogFacts {
   int64_t format = 0;              // beyond kLogFormat the rest is unknown
   std::string identity;            // whose log it is
   uint64_t events = 0;             // in all, those before the snapshot counted
+  uint64_t events_before = 0;      // the snapshot; 0: there is none
   std::vector<std::string> blobs;  // names of the models that it refers to, each once
 };
 

@@ -50,6 +50,7 @@ TEST_F(InspectLog, TellsWhoseItIsAndWhatItRefersTo) {
   EXPECT_EQ(facts->format, kLogFormat);
   EXPECT_EQ(facts->identity, "whose it is");
   EXPECT_EQ(facts->events, 5u);
+  EXPECT_EQ(facts->events_before, 2u);
   ASSERT_THAT(facts->blobs, SizeIs(1));
   EXPECT_TRUE(std::filesystem::exists(directory_ / ("blobs/" + facts->blobs[0])));
 }

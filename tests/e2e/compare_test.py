@@ -234,7 +234,9 @@ class CompareTest(unittest.TestCase):
             self.assertIn("there is no run in empty", self.refusal(command, "empty"))
             self.assertIn("config.toml is a file", self.refusal(command, "runs/4/sync-dvw/config.toml"))
             self.assertIn("RUN is required", self.refusal(command, code=2))
-            self.assertIn("--target", self.refusal(command, "runs", "--target", "60", code=2))
+            for target in ("60", "nan"):
+                self.assertIn(f'--target: "{target}"',
+                              self.refusal(command, "runs", "--target", target, code=2))
             targets = [word for target in "1234" for word in ("--target", f"0.{target}")]
             self.assertIn("at most 3", self.refusal(command, "runs", *targets))
         self.assertIn("excludes", self.refusal("compare", "runs", "--json", "--csv", code=2))

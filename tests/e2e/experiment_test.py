@@ -214,6 +214,7 @@ class ExperimentTest(unittest.TestCase):
             self.assertEqual(run.returncode, 1, arguments)
             self.assertIn(message, run.stderr)
         for arguments in (["run", "small", "--scale", "0"], ["run", "small", "--scale", "1.5"],
+                          ["run", "small", "--scale", "nan"], ["run", "small", "--time", "nan"],
                           ["run", "small", "--seeds", "0"], ["run", "small", "--models", "mlp"],
                           ["run", "cache", "--rows", "x"], ["run", "cache", "--learners", "few"],
                           []):

@@ -108,7 +108,8 @@ class ModelTest(LearningTest):
                           ["init", "mlp", "--classes", "3"], ["info"], ["import", "a.pt"],
                           ["import", "a.pt", "--model", "mlp"],
                           ["import", "a.pt", "--like", "b", "--model", "mlp"],
-                          ["import", "a.pt", "--like", "b", "--dataset", "mnist"]):
+                          ["import", "a.pt", "--like", "b", "--dataset", "mnist"],
+                          ["init", "mlp", "--dataset", "mnist", "--seed", "-1"]):
             self.assertIn("--help", self.refusal("model", *arguments, code=2))
 
     def test_mistakes_are_named_with_the_way_out(self):

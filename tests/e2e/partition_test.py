@@ -175,6 +175,8 @@ class PartitionTest(unittest.TestCase):
         data = self.write_data()
         self.assertIn("--help", self.refusal(code=2))
         self.assertIn("--help", self.refusal(data, "--learners", 0, code=2))
+        for seed in ("-1", str(2**63)):
+            self.assertIn(f'--seed: "{seed}"', self.refusal(data, "--seed", seed, code=2))
         self.assertIn('did you mean "uniform"?', self.refusal(data, "--sizes", "unifrom"))
         self.assertIn('write "iid"', self.refusal(data, "--classes", "idd"))
         self.assertIn("between 0 and 1", self.refusal(data, "--validation", "1"))

@@ -214,6 +214,28 @@ class SimulateTest(unittest.TestCase):
         self.assertIn("is no run directory", run.stderr)
         self.assertFalse((self.home / "runs").exists())
 
+    def test_what_no_run_could_use_is_refused_with_its_value(self):
+        for arguments, words in [
+                (["--slowdown", "nan"], '"nan": must be a number'),
+                (["--slowdown", "1000000", "--set", "group.fast.batch_time=3h"],
+                 "--slowdown 1e+06: batch_time"),
+                (["--set", "group.fast.bandwidth_mbit_s=1e-13"], "bandwidth_mbit_s = 1e-13"),
+                (["--set", "group.slow.batch_time=365d", "--set", "training.batch_size=1"],
+                 'batch_time = "8760h"'),
+                (["--dataset", b"caf\xe9.npz"], 'data.dataset = "caf\\xe9.npz"')]:
+            run = self.metis("simulate", *arguments, "--out", "run")
+            self.assertIn(run.returncode, (1, 2), arguments)
+            self.assertIn(words, run.stderr)
+            self.assertFalse((self.home / "run").exists())
+
+    def test_an_empty_value_is_not_the_default(self):
+        for option in ("--resume", "--dataset", "--policy", "--seed", "--faulty"):
+            run = self.metis("simulate", option, "")
+            self.assertEqual(run.returncode, 2, option)
+            self.assertIn(f"{option}: must not be empty", run.stderr)
+        self.assertEqual(self.metis("simulate", "").returncode, 2)
+        self.assertFalse((self.home / "runs").exists())
+
     def test_the_resolved_configuration_runs_the_same_again(self):
         self.simulate("--policy", "async-dvw", "--seed", "3", "--out", "first")
         again = self.metis("simulate", "first/config.toml", "--out", "again")

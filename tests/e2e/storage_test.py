@@ -270,5 +270,38 @@ class HeldTest(StorageTest):
         self.expect_held("waiting", "--set", "storage.durability=none")
 
 
+class SetupTest(StorageTest):
+    def test_the_initial_model_is_missing(self):
+        initial = self.run_path / "initial.metis"
+        initial.rename(self.home / "kept.metis")
+        self.refused("run/initial.metis", "restore it from a copy of the run", "--model FILE")
+        self.goes_on("--model", "kept.metis")
+
+    def test_the_federations_name_is_missing(self):
+        (self.run_path / "federation").unlink()
+        self.refused("run/federation", "restore it from a copy of the run", "another --run")
+
+
+class UnbegunTest(StorageTest):
+    def setUp(self):
+        super().setUp()
+        shutil.rmtree(self.run_path)
+        self.run_path.mkdir()
+        for name in ("config.toml", "schema.json", "events.jsonl", "models.f32", "initial.metis.4711.new"):
+            (self.run_path / name).touch()
+
+    def test_where_the_disk_was_full_before_anything_happened_it_begins(self):
+        await_listening(self, lead(self, "again"))
+        self.assertEqual(len((self.run_path / "federation").read_text().splitlines()), 2)
+
+    def test_where_others_have_begun_something_it_does_not(self):
+        (self.run_path / "partition.json").touch()
+        self.refused("run already holds a run: choose another --run\n")
+
+    def test_where_something_has_happened_it_does_not(self):
+        (self.run_path / "events.jsonl").write_text("{}\n")
+        self.refused("run already holds a run: choose another --run\n")
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -186,6 +186,9 @@ class TrainTest(LearningTest):
         self.assertIn("must be above 0",
                       refused("--model", "mlp", "--dataset", "train.npz", "--learning-rate", -1,
                               code=2))
+        for option in ("--seed", "--epochs", "--batch"):
+            self.assertIn(f'{option}: "-1": must be a whole number',
+                          refused("--model", "mlp", "--dataset", "train.npz", option, -1, code=2))
         self.assertIn("mnist-cnn", refused("--model", "mnist-cn", "--dataset", "train.npz"))
         self.assertIn("needs images of at least 24x24",
                       refused("--model", "cifar10-cnn", "--dataset", "train.npz"))
