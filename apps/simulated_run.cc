@@ -13,6 +13,7 @@
 #include "apps/model_facts.h"
 #include "apps/progress.h"
 #include "apps/run_forecast.h"
+#include "apps/simulation_directory.h"
 #include "apps/torch_workload.h"
 #include "metis/core/fingerprint.h"
 #include "metis/core/text.h"
@@ -314,11 +315,13 @@ Result<RunOutcome> Run(const RunOptions& options, const config::Config& config,
 Result<RunOutcome> RunSimulation(const RunOptions& options, const config::Config& config,
                                  const std::string& directory,
                                  const std::atomic<bool>& interrupted) {
+  if (Result<void> free = RefuseFederation(directory); !free) return free.error();
   return Run(options, config, directory, nullptr, interrupted);
 }
 
 Result<RunOutcome> ResumeSimulation(const RunOptions& options, const std::string& directory,
                                     const std::atomic<bool>& interrupted) {
+  if (Result<void> simulated = RefuseFederation(directory); !simulated) return simulated.error();
   Result<std::unique_ptr<report::RunReader>> reader = report::RunReader::Open(directory);
   if (!reader) return reader.error();
   const report::Json summary = (*reader)->summary();
