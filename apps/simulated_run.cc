@@ -10,16 +10,14 @@
 
 #include "apps/cli.h"
 #include "apps/kept_models.h"
-#include "apps/model_facts.h"
 #include "apps/progress.h"
 #include "apps/run_forecast.h"
 #include "apps/simulation_directory.h"
-#include "apps/torch_workload.h"
+#include "apps/simulation_task.h"
 #include "metis/core/fingerprint.h"
 #include "metis/core/text.h"
 #include "metis/report/part_done.h"
 #include "metis/report/run_directory.h"
-#include "metis/sim/builtin_workload.h"
 #include "metis/sim/invariants.h"
 #include "metis/sim/simulator.h"
 #include "metis/sim/work_journal.h"
@@ -31,29 +29,6 @@ using std::chrono::steady_clock;
 
 constexpr const char* kWorkFile = "work.bin";
 constexpr const char* kPartitionFile = "partition.json";
-
-// What is learned, and what its models' files say of themselves.
-struct Task {
-  std::unique_ptr<sim::Workload> workload;
-  store::ModelFacts facts;
-};
-
-Result<Task> MakeTask(const RunOptions& options, const config::Config& config) {
-  if (config.source.dataset == data::kBuiltinData) {
-    auto made = sim::BuiltinWorkload::Create(
-        config.simulation.builtin, config.data, config.training,
-        config.federation.membership.learners,
-        federation::NeedsValidationSet(config.federation.policy), config.simulation.seed);
-    if (!made) return made.error();
-    return Task{*std::move(made), {{"dataset", config.source.dataset}}};
-  }
-  Result<std::unique_ptr<TorchWorkload>> made =
-      TorchWorkload::Create(config, options.data_directory);
-  if (!made) return made.error();
-  store::ModelFacts facts = FactsOf((*made)->architecture().settings(), std::nullopt);
-  facts["dataset"] = config.source.dataset;
-  return Task{*std::move(made), std::move(facts)};
-}
 
 // Real networks are large and their updates many: their models are kept only when asked for.
 report::Record RecordOf(const RunOptions& options, const config::Config& config) {
@@ -197,7 +172,7 @@ struct Begun {
 // With the journal of an earlier start, or null.
 Result<Begun> Begin(const RunOptions& options, const config::Config& config,
                     const std::string& directory, std::unique_ptr<sim::WorkJournal> journal) {
-  Result<Task> task = MakeTask(options, config);
+  Result<Task> task = MakeTask(config, options.data_directory);
   if (!task) return task.error();
   const ModelPtr initial = task->workload->initial();
   const report::Record record = RecordOf(options, config);
