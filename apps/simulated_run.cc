@@ -63,12 +63,13 @@ std::string PartitionJson(const Task& task, const config::Config& config,
 
 // --- What a run keeps of its work
 
-// How a run was begun, as far as its configuration does not say: the journal's identity.
+// How a run was begun and what it read: the journal's identity. Work on other data is other work.
 std::string IdentityOf(const RunOptions& options, const std::string& config_toml,
-                       const ModelPtr& initial) {
+                       const Task& task) {
   return report::Json{{"metis", Version()},
                       {"config", Hex(Fingerprint(config_toml))},
-                      {"initial", Hex(initial->Fingerprint())},
+                      {"initial", Hex(task.workload->initial()->Fingerprint())},
+                      {"read", task.read},
                       {"record", options.record},
                       {"faults", options.faults}}
       .dump();
@@ -177,11 +178,12 @@ Result<Begun> Begin(const RunOptions& options, const config::Config& config,
   const ModelPtr initial = task->workload->initial();
   const report::Record record = RecordOf(options, config);
   const std::string config_toml = config::FormatConfig(config);
-  const std::string identity = IdentityOf(options, config_toml, initial);
+  const std::string identity = IdentityOf(options, config_toml, *task);
   const std::string work_path = Text(directory, "/", kWorkFile);
   if (journal && journal->identity() != identity) {
-    return Invalid(Text(work_path, " is work of another program version or configuration (",
-                        journal->identity(), ", not ", identity, "): ", StartAnew(directory)));
+    return Invalid(Text(work_path, " is work of another program version, configuration or data (",
+                        journal->identity(), ", not ", identity, "): bring those back, or ",
+                        StartAnew(directory)));
   }
   bool keep_work = options.keep_work && WorkCanBeKept(config.training);
   if (!journal) {

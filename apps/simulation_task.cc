@@ -5,6 +5,7 @@
 
 #include "apps/model_facts.h"
 #include "apps/torch_workload.h"
+#include "metis/core/fingerprint.h"
 #include "metis/core/text.h"
 #include "metis/data/source.h"
 #include "metis/federation/settings.h"
@@ -40,23 +41,36 @@ Result<void> CheckBuiltin(const config::Config& config) {
   return {};
 }
 
+Result<Task> MakeBuiltinTask(const config::Config& config) {
+  if (Result<void> fits = CheckBuiltin(config); !fits) return fits.error();
+  auto made = sim::BuiltinWorkload::Create(config.simulation.builtin, config.data, config.training,
+                                           config.federation.membership.learners,
+                                           federation::NeedsValidationSet(config.federation.policy),
+                                           config.simulation.seed);
+  if (!made) return made.error();
+  return Task{*std::move(made), {}, {}};
+}
+
+Result<Task> MakeRealTask(const config::Config& config, const std::string& data_directory) {
+  Result<std::unique_ptr<TorchWorkload>> made = TorchWorkload::Create(config, data_directory);
+  if (!made) return made.error();
+  const DataFingerprints& data = (*made)->data();
+  report::Json read{{"training", Hex(data.training)}, {"test", Hex(data.test)}};
+  store::ModelFacts facts = FactsOf((*made)->architecture().settings(), std::nullopt);
+  return Task{*std::move(made), std::move(facts), std::move(read)};
+}
+
 }  // namespace
 
 Result<Task> MakeTask(const config::Config& config, const std::string& data_directory) {
-  if (config.source.dataset == data::kBuiltinData) {
-    if (Result<void> fits = CheckBuiltin(config); !fits) return fits.error();
-    auto made = sim::BuiltinWorkload::Create(
-        config.simulation.builtin, config.data, config.training,
-        config.federation.membership.learners,
-        federation::NeedsValidationSet(config.federation.policy), config.simulation.seed);
-    if (!made) return made.error();
-    return Task{*std::move(made), {{"dataset", config.source.dataset}}};
-  }
-  Result<std::unique_ptr<TorchWorkload>> made = TorchWorkload::Create(config, data_directory);
-  if (!made) return made.error();
-  store::ModelFacts facts = FactsOf((*made)->architecture().settings(), std::nullopt);
-  facts["dataset"] = config.source.dataset;
-  return Task{*std::move(made), std::move(facts)};
+  const bool builtin = config.source.dataset == data::kBuiltinData;
+  Result<Task> task = builtin ? MakeBuiltinTask(config) : MakeRealTask(config, data_directory);
+  if (!task) return task;
+  task->facts["dataset"] = config.source.dataset;
+  // Of data.classes = "table:FILE", which is read again at every start.
+  const auto& table = config.data.table.counts;
+  if (!table.empty()) task->read["table"] = Hex(Fingerprint(report::Json(table).dump()));
+  return task;
 }
 
 }  // namespace metis::apps

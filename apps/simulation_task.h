@@ -7,6 +7,7 @@
 
 #include "metis/config/config.h"
 #include "metis/core/result.h"
+#include "metis/report/json_archive.h"
 #include "metis/sim/workload.h"
 #include "metis/store/model_file.h"
 
@@ -15,6 +16,7 @@ namespace metis::apps {
 struct Task {
   std::unique_ptr<sim::Workload> workload;
   store::ModelFacts facts;  // what its models' files say of themselves
+  report::Json read;  // fingerprints of what other files than the configuration said; null: none
 };
 
 // Fails where the configuration asks of built-in data what only real data have: it would be

@@ -8,7 +8,8 @@ import unittest
 from learning import LearningTest
 
 # Small enough for a test, uneven enough that learners differ.
-SMALL = ["--sizes", "powerlaw", "--classes", "noniid:3", "--set", "builtin.training_examples=2000"]
+DEALT = ["--sizes", "powerlaw", "--classes", "noniid:3"]
+SMALL = [*DEALT, "--set", "builtin.training_examples=2000"]
 
 
 class SimulateDirectoryTest(LearningTest):
@@ -31,6 +32,24 @@ class SimulateDirectoryTest(LearningTest):
                 self.assertIn(f"`metis controller --run {directory}`", said)
                 self.assertNotIn("--force", said)
                 self.assertEqual(self.files(directory), before, arguments)
+
+    def cut_off(self, directory, *arguments):
+        """A run that was killed with much to do."""
+        process = self.start("simulate", *(arguments or DEALT), "--policy", "async-fedavg",
+                             "--set", "builtin.training_examples=2000", "--duration", "1000h",
+                             "--out", directory)
+        self.wait_until(lambda: self.size(f"{directory}/work.bin") > 100_000)
+        process.kill()
+        process.wait()
+
+    def test_a_run_does_not_go_on_with_another_table_of_classes(self):
+        table = self.home / "table.csv"
+        table.write_text("90,60,30,0,0,0,0,0,0,9\n20,40,60,5,5,5,5,5,5,5\n")
+        self.cut_off("cut", "--classes", "table:table.csv", "--learners", "2")
+        before = self.files("cut")
+        table.write_text("91,60,30,0,0,0,0,0,0,9\n20,40,60,5,5,5,5,5,5,5\n")
+        self.assertIn("--out cut --force", self.refusal("simulate", "--resume", "cut"))
+        self.assertEqual(self.files("cut")["events.jsonl"], before["events.jsonl"])
 
 
 if __name__ == "__main__":
