@@ -22,7 +22,7 @@ std::string In(const std::string& run, const char* name) { return Text(run, "/",
 }  // namespace
 
 Result<store::ProcessLock> LockRun(const std::string& run) {
-  return store::ProcessLock::Take(In(run, kLockFile), run);
+  return store::ProcessLock::Take(In(run, report::kLockFile), run);
 }
 
 Result<bool> BegunInVain(const ControllerSetup& setup, const std::string& run) {

@@ -163,16 +163,31 @@ void RunWithProgress(const federation::StopSettings& stop, const std::string& la
 
 // --- The run
 
-// A run that can start: its directory is made.
+// A run that can start: its directory is made, and nobody else's.
 struct Begun {
+  std::unique_ptr<DirectoryLock> lock;
   Task task;
   std::unique_ptr<report::RunWriter> writer;
   std::unique_ptr<sim::WorkJournal> journal;  // null: no work is kept
 };
 
-// With the journal of an earlier start, or null.
+// What an earlier start left, in a directory that is ours; nothing for a new run.
+struct Earlier {
+  std::unique_ptr<DirectoryLock> lock;
+  std::unique_ptr<sim::WorkJournal> journal;
+};
+
+Result<std::unique_ptr<DirectoryLock>> MakeDirectory(const RunOptions& options,
+                                                     const std::string& directory) {
+  Result<void> made = CheckSimulationDirectory(directory, options.replace);
+  if (made) made = report::MakeRunDirectory(directory, report::kEventsFile, options.replace);
+  if (!made) return made.error();
+  return DirectoryLock::Take(directory);
+}
+
 Result<Begun> Begin(const RunOptions& options, const config::Config& config,
-                    const std::string& directory, std::unique_ptr<sim::WorkJournal> journal) {
+                    const std::string& directory, Earlier earlier) {
+  auto [lock, journal] = std::move(earlier);
   Result<Task> task = MakeTask(config, options.data_directory);
   if (!task) return task.error();
   const ModelPtr initial = task->workload->initial();
@@ -189,6 +204,9 @@ Result<Begun> Begin(const RunOptions& options, const config::Config& config,
   if (!journal) {
     Result<void> fits = CheckSpace(config, *task->workload, directory, record, keep_work);
     if (!fits) return fits.error();
+    Result<std::unique_ptr<DirectoryLock>> ours = MakeDirectory(options, directory);
+    if (!ours) return ours.error();
+    lock = *std::move(ours);
   }
   Result<std::unique_ptr<report::RunWriter>> writer = report::RunWriter::Create(
       directory, config_toml, initial, options.replace || journal, record);
@@ -200,7 +218,7 @@ Result<Begun> Begin(const RunOptions& options, const config::Config& config,
   }
   std::error_code absent;
   if (!journal) std::filesystem::remove(work_path, absent);  // of a run that this one replaces
-  return Begun{*std::move(task), *std::move(writer), std::move(journal)};
+  return Begun{std::move(lock), *std::move(task), *std::move(writer), std::move(journal)};
 }
 
 std::map<std::string, uint64_t> StruckBy(const sim::Simulator& simulator) {
@@ -271,9 +289,9 @@ Result<RunOutcome> Conduct(const RunOptions& options, const config::Config& conf
 }
 
 Result<RunOutcome> Run(const RunOptions& options, const config::Config& config,
-                       const std::string& directory, std::unique_ptr<sim::WorkJournal> journal,
+                       const std::string& directory, Earlier earlier,
                        const std::atomic<bool>& interrupted) {
-  Result<Begun> begun = Begin(options, config, directory, std::move(journal));
+  Result<Begun> begun = Begin(options, config, directory, std::move(earlier));
   if (!begun) return begun.error();
   Result<RunOutcome> outcome = Conduct(options, config, directory, interrupted, *begun);
   if (!outcome || begun->journal == nullptr) return outcome;
@@ -287,40 +305,59 @@ Result<RunOutcome> Run(const RunOptions& options, const config::Config& config,
   return outcome;
 }
 
+// What a complete run came to; null for one that was cut off.
+Result<report::Json> CompleteSummary(const std::string& directory) {
+  Result<std::unique_ptr<report::RunReader>> reader = report::RunReader::Open(directory);
+  if (!reader) return reader.error();
+  const report::Json& summary = (*reader)->summary();
+  return summary.is_object() && summary.value("complete", false) ? summary : report::Json();
+}
+
+Result<Earlier> OpenEarlier(std::unique_ptr<DirectoryLock> lock, const std::string& directory) {
+  Result<std::unique_ptr<sim::WorkJournal>> journal =
+      sim::WorkJournal::Open(Text(directory, "/", kWorkFile));
+  if (journal) return Earlier{std::move(lock), *std::move(journal)};
+  return Invalid(Text(directory, " keeps no work to go on with (", journal.error().message,
+                      "): ", StartAnew(directory)));
+}
+
+// In a directory that is ours.
+Result<RunOutcome> GoOn(const RunOptions& options, const std::string& directory, Earlier earlier,
+                        const std::atomic<bool>& interrupted) {
+  Result<config::Config> config = config::ReadConfig(Text(directory, "/", report::kConfigFile));
+  if (!config) return config.error();
+  if (Result<void> read = data::ReadTable(config->data); !read) return read.error();
+  RunOptions its = options;
+  const report::Json begun = report::Json::parse(earlier.journal->identity(), nullptr, false);
+  if (begun.is_object()) {
+    its.record = begun.value("record", "auto");
+    its.faults = begun.value("faults", false);
+  }
+  return Run(its, *config, directory, std::move(earlier), interrupted);
+}
+
 }  // namespace
 
 Result<RunOutcome> RunSimulation(const RunOptions& options, const config::Config& config,
                                  const std::string& directory,
                                  const std::atomic<bool>& interrupted) {
-  if (Result<void> free = RefuseFederation(directory); !free) return free.error();
-  return Run(options, config, directory, nullptr, interrupted);
+  return Run(options, config, directory, {}, interrupted);
 }
 
 Result<RunOutcome> ResumeSimulation(const RunOptions& options, const std::string& directory,
                                     const std::atomic<bool>& interrupted) {
   if (Result<void> simulated = RefuseFederation(directory); !simulated) return simulated.error();
-  Result<std::unique_ptr<report::RunReader>> reader = report::RunReader::Open(directory);
-  if (!reader) return reader.error();
-  const report::Json summary = (*reader)->summary();
-  if (summary.is_object() && summary.value("complete", false)) return RunOutcome{summary, 0, 0};
-  Result<std::unique_ptr<sim::WorkJournal>> journal =
-      sim::WorkJournal::Open(Text(directory, "/", kWorkFile));
-  if (!journal) {
-    return Invalid(Text(directory, " keeps no work to go on with (", journal.error().message,
-                        "): ", StartAnew(directory)));
-  }
-  const std::string source = Text(directory, "/", report::kConfigFile);
-  Result<config::Config> config = config::ParseConfig((*reader)->config_toml(), source);
-  if (!config) return config.error();
-  if (Result<void> read = data::ReadTable(config->data); !read) return read.error();
-  RunOptions its = options;
-  const report::Json begun = report::Json::parse((*journal)->identity(), nullptr, false);
-  if (begun.is_object()) {
-    its.record = begun.value("record", "auto");
-    its.faults = begun.value("faults", false);
-  }
-  reader->reset();
-  return Run(its, *config, directory, *std::move(journal), interrupted);
+  Result<report::Json> ended = CompleteSummary(directory);
+  if (!ended) return ended.error();
+  if (!ended->is_null()) return RunOutcome{*ended, 0, 0};  // without a lock: it is only looked at
+  Result<std::unique_ptr<DirectoryLock>> lock = DirectoryLock::Take(directory);
+  if (!lock) return lock.error();
+  ended = CompleteSummary(directory);  // its process may have completed it in between
+  if (!ended) return ended.error();
+  if (!ended->is_null()) return RunOutcome{*ended, 0, 0};
+  Result<Earlier> earlier = OpenEarlier(*std::move(lock), directory);
+  if (!earlier) return earlier.error();
+  return GoOn(options, directory, *std::move(earlier), interrupted);
 }
 
 }  // namespace metis::apps

@@ -12,7 +12,20 @@ namespace metis::report {
 
 namespace fs = std::filesystem;
 
-Result<void> MakeRunDirectory(const std::string& directory, std::string_view record, bool replace) {
+namespace {
+
+bool HoldsNothing(const std::string& directory) {
+  std::error_code error;
+  for (fs::directory_iterator i(directory, error), end; !error && i != end; i.increment(error)) {
+    if (i->path().filename() != kLockFile) return false;
+  }
+  return !error;
+}
+
+}  // namespace
+
+Result<void> CheckRunDirectory(const std::string& directory, std::string_view record,
+                               bool replace) {
   std::error_code error;
   if (directory.empty()) return Invalid("--out is empty: name a directory for the run");
   if (fs::exists(directory, error) && !fs::is_directory(directory, error)) {
@@ -20,12 +33,18 @@ Result<void> MakeRunDirectory(const std::string& directory, std::string_view rec
   }
   if (fs::exists(directory, error)) {
     bool run = fs::exists(fs::path(directory) / record, error);
-    bool empty = fs::is_empty(directory, error);
+    bool empty = HoldsNothing(directory);
     if (!empty && !(run && replace)) {
       return Invalid(Text(directory, run ? " already holds a run" : " holds other files",
                           ": choose another --out", run ? ", or --force to replace it" : ""));
     }
   }
+  return {};
+}
+
+Result<void> MakeRunDirectory(const std::string& directory, std::string_view record, bool replace) {
+  if (Result<void> free = CheckRunDirectory(directory, record, replace); !free) return free;
+  std::error_code error;
   fs::create_directories(directory, error);
   if (error) return Unavailable(Text("cannot make ", directory, ": ", error.message()));
   return {};

@@ -16,9 +16,12 @@ inline constexpr const char* kConfigFile = "config.toml";
 inline constexpr const char* kSchemaFile = "schema.json";
 inline constexpr const char* kSummaryFile = "summary.json";
 inline constexpr const char* kEpochsFile = "epochs.jsonl";  // the record of a `metis train`
+inline constexpr const char* kLockFile = "lock";  // held by the process that writes the directory
 
-// Makes the directory and those above it. One that holds anything is refused, unless `replace` is
-// set and it holds a run of the same kind: a file called `record`.
+// Whether a run may be written there. A directory that holds anything but a lock is refused, unless
+// `replace` is set and it holds a run of the same kind: a file called `record`.
+Result<void> CheckRunDirectory(const std::string& directory, std::string_view record, bool replace);
+// Makes the directory and those above it, if CheckRunDirectory() finds nothing wrong.
 Result<void> MakeRunDirectory(const std::string& directory, std::string_view record, bool replace);
 
 // Replaces the file, if there is one.

@@ -3,6 +3,7 @@
 Usage: simulate_directory_test.py DIRECTORY_OF_THE_PROGRAMS
 """
 
+import signal
 import unittest
 
 from learning import LearningTest
@@ -50,6 +51,29 @@ class SimulateDirectoryTest(LearningTest):
         table.write_text("91,60,30,0,0,0,0,0,0,9\n20,40,60,5,5,5,5,5,5,5\n")
         self.assertIn("--out cut --force", self.refusal("simulate", "--resume", "cut"))
         self.assertEqual(self.files("cut")["events.jsonl"], before["events.jsonl"])
+
+    def test_one_process_has_a_directory_at_a_time(self):
+        process = self.start("simulate", *SMALL, "--policy", "async-fedavg", "--duration", "1000h",
+                             "--out", "run")
+        self.wait_until(lambda: self.size("run/work.bin") > 100_000)
+        for arguments in (["--resume", "run"], [*SMALL, "--out", "run"],
+                          [*SMALL, "--out", "run", "--force"]):
+            said = self.refusal("simulate", *arguments)
+            self.assertIn(f"run is in use by process {process.pid}", said)
+        self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGINT)
+        self.assertIn("goes on", process.communicate(timeout=60)[1])
+        self.assertIn("as the run ended", self.done("replay", "run"))
+
+    def test_a_lock_leaves_no_difference_between_directories(self):
+        for out in ("a", "b"):
+            self.done("simulate", *SMALL, "--duration", "20s", "--out", out)
+        self.assertEqual(self.files("a"), self.files("b"))
+        (self.home / "fresh").mkdir()
+        (self.home / "fresh/lock").write_text("4711")  # of a process that was killed at once
+        self.done("simulate", *SMALL, "--duration", "20s", "--out", "fresh")
+        self.assertEqual(self.files("a"), self.files("fresh"))
+        self.done("compare", "a", "b")
 
 
 if __name__ == "__main__":
