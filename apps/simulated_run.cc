@@ -305,12 +305,19 @@ Result<RunOutcome> Run(const RunOptions& options, const config::Config& config,
   return outcome;
 }
 
-// What a complete run came to; null for one that was cut off.
+// What a complete run came to; null for one that was cut off, maybe while it wrote its summary. Of
+// the record no more is needed: it is written again.
 Result<report::Json> CompleteSummary(const std::string& directory) {
-  Result<std::unique_ptr<report::RunReader>> reader = report::RunReader::Open(directory);
-  if (!reader) return reader.error();
-  const report::Json& summary = (*reader)->summary();
-  return summary.is_object() && summary.value("complete", false) ? summary : report::Json();
+  const std::filesystem::path root(directory);
+  std::error_code error;
+  if (!std::filesystem::exists(root, error)) return NotFound(Text(directory, " does not exist"));
+  if (!std::filesystem::exists(root / report::kEventsFile, error)) {
+    return NotFound(Text(directory, " is no run directory: it has no ", report::kEventsFile));
+  }
+  Result<report::Json> summary = report::ReadRunJson(root / report::kSummaryFile);
+  const bool complete = summary && summary->is_object() && summary->contains("complete") &&
+                        (*summary)["complete"] == report::Json(true);
+  return complete ? *std::move(summary) : report::Json();
 }
 
 Result<Earlier> OpenEarlier(std::unique_ptr<DirectoryLock> lock, const std::string& directory) {

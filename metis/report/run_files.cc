@@ -7,6 +7,7 @@
 
 #include "metis/core/fingerprint.h"
 #include "metis/core/text.h"
+#include "metis/report/append_file.h"
 
 namespace metis::report {
 
@@ -51,11 +52,18 @@ Result<void> MakeRunDirectory(const std::string& directory, std::string_view rec
 }
 
 Result<void> WriteRunFile(const fs::path& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  const fs::path fresh = path.string() + ".new";
+  std::ofstream file(fresh, std::ios::binary | std::ios::trunc);
   file << text;
-  file.flush();
-  if (!file) return Unavailable(Text("cannot write ", path.string(), ": ", std::strerror(errno)));
-  return {};
+  file.close();
+  std::error_code error(file ? 0 : errno, std::generic_category());
+  Result<void> wrote;
+  if (!error) wrote = SyncPath(fresh);  // a name must not be there before its content
+  if (!error && wrote) fs::rename(fresh, path, error);
+  if (error) wrote = Unavailable(Text("cannot write ", path.string(), ": ", error.message()));
+  std::error_code absent;
+  if (!wrote) fs::remove(fresh, absent);
+  return wrote;
 }
 
 Result<std::string> ReadRunFile(const fs::path& path) {

@@ -24,7 +24,7 @@ Result<void> CheckRunDirectory(const std::string& directory, std::string_view re
 // Makes the directory and those above it, if CheckRunDirectory() finds nothing wrong.
 Result<void> MakeRunDirectory(const std::string& directory, std::string_view record, bool replace);
 
-// Replaces the file, if there is one.
+// Replaces the file, if there is one, whole or not at all: also if the machine dies meanwhile.
 Result<void> WriteRunFile(const std::filesystem::path& path, const std::string& text);
 
 // A file as it is, and as JSON. kNotFound: it can't be read.

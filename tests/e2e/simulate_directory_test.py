@@ -3,6 +3,8 @@
 Usage: simulate_directory_test.py DIRECTORY_OF_THE_PROGRAMS
 """
 
+import json
+import os
 import signal
 import unittest
 
@@ -74,6 +76,18 @@ class SimulateDirectoryTest(LearningTest):
         self.done("simulate", *SMALL, "--duration", "20s", "--out", "fresh")
         self.assertEqual(self.files("a"), self.files("fresh"))
         self.done("compare", "a", "b")
+
+    def test_half_a_summary_does_not_keep_a_run_from_going_on(self):
+        options = [*SMALL, "--policy", "async-fedavg", "--duration", "40min"]
+        self.done("simulate", *options, "--out", "whole")
+        process = self.start("simulate", *options, "--out", "cut")
+        self.wait_until(lambda: self.size("cut/work.bin") > 20_000)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        self.assertFalse(json.loads((self.home / "cut/summary.json").read_text())["complete"])
+        os.truncate(self.home / "cut/summary.json", 10)
+        self.done("simulate", "--resume", "cut")
+        self.assertEqual(self.files("cut"), self.files("whole"))
 
 
 if __name__ == "__main__":
