@@ -147,18 +147,23 @@ class Account {
   double part_at_start_ = 0;
 };
 
-// Until the run ends by its stop criteria, or by Ctrl-C.
-void RunWithProgress(const federation::StopSettings& stop, const std::string& label,
-                     sim::Simulator& simulator, const std::atomic<bool>& interrupted) {
+// Until the run ends by its stop criteria, by Ctrl-C, or with an error when its record can no
+// longer be written: hours of work after that would be for nothing.
+Result<void> RunWithProgress(const federation::StopSettings& stop, const std::string& label,
+                             sim::Simulator& simulator, report::RunWriter& writer,
+                             const std::atomic<bool>& interrupted) {
   Progress progress(label);
   Account account;
+  Result<void> recorded;
   // A little more time lets the last timer fire.
   const Duration limit = stop.duration.value_or(Duration::Forever());
   simulator.Run(Instant() + limit + Duration::Hours(1), [&](Instant) {
     const double part = report::PartDone(simulator.controller(), simulator.now());
     progress.Update(part, [&] { return account.Details(part, simulator); });
-    return !interrupted;
+    recorded = writer.Ready();
+    return recorded.ok() && !interrupted;
   });
+  return recorded;
 }
 
 // --- The run
@@ -252,6 +257,14 @@ Result<report::Json> Conclude(const RunOptions& options, const config::Config& c
   return report::FormatSummary(facts, controller, begun.writer->summary());
 }
 
+// Where the disk is full: the work that was kept is not lost.
+Error NotWritten(const Error& error, const std::string& directory, const Begun& begun) {
+  const std::string way_on = begun.journal
+                                 ? Text("`metis simulate --resume ", directory, "` goes on")
+                                 : StartAnew(directory);
+  return {error.code, Text(error.message, "; free space, then ", way_on)};
+}
+
 Result<RunOutcome> Conduct(const RunOptions& options, const config::Config& config,
                            const std::string& directory, const std::atomic<bool>& interrupted,
                            Begun& begun) {
@@ -269,13 +282,14 @@ Result<RunOutcome> Conduct(const RunOptions& options, const config::Config& conf
                             .journal = begun.journal.get()});
   Result<void> wrote = report::WriteRunFile(std::filesystem::path(directory) / kPartitionFile,
                                             PartitionJson(begun.task, config, simulator));
-  if (!wrote) return wrote.error();
+  if (!wrote) return NotWritten(wrote.error(), directory, begun);
   KeptModels kept(*begun.writer);
   simulator.SetRecorder(&kept);
   sim::Invariants invariants(config.federation, workload.initial(), workload.pool());
   if (options.faults) simulator.SetInvariants(&invariants);
-  RunWithProgress(config.federation.stop, std::string(federation::NameOf(config.federation.policy)),
-                  simulator, interrupted);
+  const std::string policy(federation::NameOf(config.federation.policy));
+  Result<void> recorded =
+      RunWithProgress(config.federation.stop, policy, simulator, *begun.writer, interrupted);
   if (simulator.failure()) {
     return simulator.failure()->In(Text("after ", simulator.now() - Instant()));
   }
@@ -283,8 +297,9 @@ Result<RunOutcome> Conduct(const RunOptions& options, const config::Config& conf
     return Invalid(Text("a law was broken ", *invariants.violation(), " (seed ", seed,
                         "; the record is in ", directory, ")"));
   }
+  if (!recorded) return NotWritten(recorded.error(), directory, begun);
   Result<report::Json> summary = Conclude(options, config, directory, simulator, kept, begun);
-  if (!summary) return summary.error();
+  if (!summary) return NotWritten(summary.error(), directory, begun);
   return RunOutcome{*std::move(summary), simulator.examples_trained(), SecondsSince(start), false};
 }
 

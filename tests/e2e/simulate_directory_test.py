@@ -5,10 +5,12 @@ Usage: simulate_directory_test.py DIRECTORY_OF_THE_PROGRAMS
 
 import json
 import os
+import resource
 import signal
+import subprocess
 import unittest
 
-from learning import LearningTest
+from learning import BIN, LearningTest
 
 # Small enough for a test, uneven enough that learners differ.
 DEALT = ["--sizes", "powerlaw", "--classes", "noniid:3"]
@@ -86,6 +88,34 @@ class SimulateDirectoryTest(LearningTest):
         process.communicate(timeout=60)
         self.assertFalse(json.loads((self.home / "cut/summary.json").read_text())["complete"])
         os.truncate(self.home / "cut/summary.json", 10)
+        self.done("simulate", "--resume", "cut")
+        self.assertEqual(self.files("cut"), self.files("whole"))
+
+    def simulate_on_a_full_disk(self, *arguments):
+        """What it says; each file has 200 kB."""
+        def full_disk():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, resource.RLIM_INFINITY))
+
+        run = subprocess.run([str(BIN / "metis-simulate"), *SMALL, "--policy", "async-fedavg",
+                              *arguments], cwd=self.home, capture_output=True, text=True,
+                             timeout=120, preexec_fn=full_disk)
+        self.assertEqual((run.returncode, run.stdout), (1, ""), run.stderr)
+        return run.stderr
+
+    def test_a_full_disk_ends_a_run_and_not_its_duration(self):
+        said = self.simulate_on_a_full_disk("--duration", "1000h", "--out", "run")
+        self.assertIn("the record in run is incomplete", said)
+        self.assertIn("free space, then `metis simulate --resume run` goes on", said)
+        said = self.simulate_on_a_full_disk("--duration", "1000h", "--no-journal", "--out", "other")
+        self.assertNotIn("--resume", said)
+        self.assertIn("metis simulate other/config.toml --out other --force", said)
+
+    def test_a_run_goes_on_once_there_is_space(self):
+        options = ["--duration", "40min", "--out"]
+        self.done("simulate", *SMALL, "--policy", "async-fedavg", *options, "whole")
+        self.assertIn("--resume cut", self.simulate_on_a_full_disk(*options, "cut"))
+        self.assertFalse((self.home / "cut/summary.json").exists())
         self.done("simulate", "--resume", "cut")
         self.assertEqual(self.files("cut"), self.files("whole"))
 
