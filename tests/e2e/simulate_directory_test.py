@@ -119,6 +119,27 @@ class SimulateDirectoryTest(LearningTest):
         self.done("simulate", "--resume", "cut")
         self.assertEqual(self.files("cut"), self.files("whole"))
 
+    def test_all_directories_are_looked_at_before_the_first_run(self):
+        taken = self.home / "runs/sync-fedavg/letter.txt"
+        taken.parent.mkdir(parents=True)
+        taken.write_text("mine")
+        said = self.refusal("simulate", *SMALL, "--policy", "async-fedavg,sync-fedavg", "--out",
+                            "runs")
+        self.assertIn("runs/sync-fedavg holds other files", said)
+        self.assertEqual(self.files("runs"), {"sync-fedavg/letter.txt": b"mine"})
+
+    def test_runs_that_ended_before_a_failure_are_shown(self):
+        process = self.start("simulate", *SMALL, "--policy", "async-fedavg,sync-fedavg",
+                             "--duration", "2h", "--out", "runs")
+        self.wait_until(lambda: (self.home / "runs/async-fedavg/events.jsonl").exists())
+        (self.home / "runs/sync-fedavg").mkdir()
+        (self.home / "runs/sync-fedavg/letter.txt").write_text("mine")
+        table, said = process.communicate(timeout=300)
+        self.assertEqual(process.returncode, 1)
+        self.assertIn("runs/sync-fedavg holds other files", said)
+        self.assertRegex(table, r"(?m)^async-fedavg .* duration$")
+        self.assertNotIn("sync-fedavg ", table.replace("async-fedavg ", ""))
+
 
 if __name__ == "__main__":
     unittest.main()
