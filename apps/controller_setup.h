@@ -25,7 +25,6 @@ inline constexpr const char* kAddressFile = "address";
 inline constexpr const char* kAuditFile = "audit.jsonl";
 inline constexpr const char* kStateFile = "state.db";
 inline constexpr const char* kBlobsDirectory = "blobs";
-inline constexpr const char* kLockFile = "lock";
 
 struct ControllerSetup {
   config::Config config;

@@ -22,7 +22,7 @@ std::string In(const std::string& run, const char* name) { return Text(run, "/",
 }  // namespace
 
 Result<store::ProcessLock> LockRun(const std::string& run) {
-  return store::ProcessLock::Take(In(run, kLockFile), run);
+  return store::ProcessLock::Take(In(run, report::kLockFile), run);
 }
 
 Result<bool> BegunInVain(const ControllerSetup& setup, const std::string& run) {
@@ -42,10 +42,10 @@ bool NeverNamed(const std::string& run) {
   fs::directory_iterator entries(run, error);
   for (; !error && entries != fs::directory_iterator(); entries.increment(error)) {
     const std::string name = entries->path().filename().string();
-    bool ours = name.starts_with(kInitialFile);  // also half written, under another name
+    bool ours = false;
     for (const char* file : {report::kConfigFile, report::kSchemaFile, report::kEventsFile,
-                             report::kModelsFile, kLockFile}) {
-      ours = ours || name == file;
+                             report::kModelsFile, report::kLockFile, kInitialFile}) {
+      ours = ours || name.starts_with(file);  // also half written, under a longer name
     }
     if (!ours) return false;
   }

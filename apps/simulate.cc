@@ -13,6 +13,7 @@
 #include "apps/load_data.h"
 #include "apps/progress.h"
 #include "apps/simulated_run.h"
+#include "apps/simulation_directory.h"
 #include "apps/table.h"
 #include "metis/config/config.h"
 #include "metis/core/text.h"
@@ -169,8 +170,8 @@ void PrintClosing(const std::vector<RunOutcome>& outcomes, const std::string& wh
   std::cout << "\nRecorded in " << where << "; `metis compare` and `metis report` read it.\n";
 }
 
-int Print(const Options& options, const std::vector<RunOutcome>& outcomes, const std::string& where,
-          const std::string& last_directory) {
+void PrintOutcomes(const Options& options, const std::vector<RunOutcome>& outcomes,
+                   const std::string& where) {
   std::vector<report::Json> summaries;
   for (const RunOutcome& outcome : outcomes) summaries.push_back(outcome.summary);
   if (options.json) {
@@ -180,6 +181,11 @@ int Print(const Options& options, const std::vector<RunOutcome>& outcomes, const
     for (const report::Json& summary : summaries) PrintFaults(summary);
     PrintClosing(outcomes, where);
   }
+}
+
+int Print(const Options& options, const std::vector<RunOutcome>& outcomes, const std::string& where,
+          const std::string& last_directory) {
+  PrintOutcomes(options, outcomes, where);
   if (!interrupted) return Finish();
   std::cerr << "metis: interrupted"
             << (!outcomes.empty() && outcomes.back().resumable
@@ -202,11 +208,15 @@ int Simulate(const Options& options) {
   Result<std::vector<std::string>> policies = Policies(options.policies);
   if (!policies) return Complain(policies.error().message, kUsage);
   if (policies->empty()) policies->push_back("");
-  std::vector<config::Config> configs;  // all checked before the first runs
+  std::vector<config::Config> configs;  // all checked before the first runs, as their directories
+  std::vector<std::string> directories;
   for (const std::string& policy : *policies) {
     Result<config::Config> config = Configure(options, policy);
     if (!config) return Complain(config.error().message);
     configs.push_back(*std::move(config));
+    directories.push_back(policies->size() > 1 ? Text(options.out, "/", policy) : options.out);
+    Result<void> free = CheckSimulationDirectory(directories.back(), options.run.replace);
+    if (!free) return Complain(free.error().message);
   }
   if (configs.front().source.dataset != data::kBuiltinData) {
     const std::string warning = train::PrecisionWarning(configs.front().training.precision);
@@ -215,9 +225,13 @@ int Simulate(const Options& options) {
   std::vector<RunOutcome> outcomes;
   std::string directory = options.out;
   for (size_t i = 0; i < configs.size() && !interrupted; ++i) {
-    if (configs.size() > 1) directory = Text(options.out, "/", (*policies)[i]);
+    directory = directories[i];
     Result<RunOutcome> outcome = RunSimulation(options.run, configs[i], directory, interrupted);
-    if (!outcome) return Complain(outcome.error().message);
+    if (!outcome) {
+      if (!outcomes.empty()) PrintOutcomes(options, outcomes, options.out);
+      std::cout.flush();
+      return Complain(outcome.error().message);
+    }
     outcomes.push_back(*std::move(outcome));
   }
   return Print(options, outcomes, options.out, directory);

@@ -10,15 +10,14 @@
 
 #include "apps/cli.h"
 #include "apps/kept_models.h"
-#include "apps/model_facts.h"
 #include "apps/progress.h"
 #include "apps/run_forecast.h"
-#include "apps/torch_workload.h"
+#include "apps/simulation_directory.h"
+#include "apps/simulation_task.h"
 #include "metis/core/fingerprint.h"
 #include "metis/core/text.h"
 #include "metis/report/part_done.h"
 #include "metis/report/run_directory.h"
-#include "metis/sim/builtin_workload.h"
 #include "metis/sim/invariants.h"
 #include "metis/sim/simulator.h"
 #include "metis/sim/work_journal.h"
@@ -30,29 +29,6 @@ using std::chrono::steady_clock;
 
 constexpr const char* kWorkFile = "work.bin";
 constexpr const char* kPartitionFile = "partition.json";
-
-// What is learned, and what its models' files say of themselves.
-struct Task {
-  std::unique_ptr<sim::Workload> workload;
-  store::ModelFacts facts;
-};
-
-Result<Task> MakeTask(const RunOptions& options, const config::Config& config) {
-  if (config.source.dataset == data::kBuiltinData) {
-    auto made = sim::BuiltinWorkload::Create(
-        config.simulation.builtin, config.data, config.training,
-        config.federation.membership.learners,
-        federation::NeedsValidationSet(config.federation.policy), config.simulation.seed);
-    if (!made) return made.error();
-    return Task{*std::move(made), {{"dataset", config.source.dataset}}};
-  }
-  Result<std::unique_ptr<TorchWorkload>> made =
-      TorchWorkload::Create(config, options.data_directory);
-  if (!made) return made.error();
-  store::ModelFacts facts = FactsOf((*made)->architecture().settings(), std::nullopt);
-  facts["dataset"] = config.source.dataset;
-  return Task{*std::move(made), std::move(facts)};
-}
 
 // Real networks are large and their updates many: their models are kept only when asked for.
 report::Record RecordOf(const RunOptions& options, const config::Config& config) {
@@ -87,12 +63,13 @@ std::string PartitionJson(const Task& task, const config::Config& config,
 
 // --- What a run keeps of its work
 
-// How a run was begun, as far as its configuration does not say: the journal's identity.
+// How a run was begun and what it read: the journal's identity. Work on other data is other work.
 std::string IdentityOf(const RunOptions& options, const std::string& config_toml,
-                       const ModelPtr& initial) {
+                       const Task& task) {
   return report::Json{{"metis", Version()},
                       {"config", Hex(Fingerprint(config_toml))},
-                      {"initial", Hex(initial->Fingerprint())},
+                      {"initial", Hex(task.workload->initial()->Fingerprint())},
+                      {"read", task.read},
                       {"record", options.record},
                       {"faults", options.faults}}
       .dump();
@@ -170,47 +147,71 @@ class Account {
   double part_at_start_ = 0;
 };
 
-// Until the run ends by its stop criteria, or by Ctrl-C.
-void RunWithProgress(const federation::StopSettings& stop, const std::string& label,
-                     sim::Simulator& simulator, const std::atomic<bool>& interrupted) {
+// Until the run ends by its stop criteria, by Ctrl-C, or with an error when its record can no
+// longer be written: hours of work after that would be for nothing.
+Result<void> RunWithProgress(const federation::StopSettings& stop, const std::string& label,
+                             sim::Simulator& simulator, report::RunWriter& writer,
+                             const std::atomic<bool>& interrupted) {
   Progress progress(label);
   Account account;
+  Result<void> recorded;
   // A little more time lets the last timer fire.
   const Duration limit = stop.duration.value_or(Duration::Forever());
   simulator.Run(Instant() + limit + Duration::Hours(1), [&](Instant) {
     const double part = report::PartDone(simulator.controller(), simulator.now());
     progress.Update(part, [&] { return account.Details(part, simulator); });
-    return !interrupted;
+    recorded = writer.Ready();
+    return recorded.ok() && !interrupted;
   });
+  return recorded;
 }
 
 // --- The run
 
-// A run that can start: its directory is made.
+// A run that can start: its directory is made, and nobody else's.
 struct Begun {
+  std::unique_ptr<DirectoryLock> lock;
   Task task;
   std::unique_ptr<report::RunWriter> writer;
   std::unique_ptr<sim::WorkJournal> journal;  // null: no work is kept
 };
 
-// With the journal of an earlier start, or null.
+// What an earlier start left, in a directory that is ours; nothing for a new run.
+struct Earlier {
+  std::unique_ptr<DirectoryLock> lock;
+  std::unique_ptr<sim::WorkJournal> journal;
+};
+
+Result<std::unique_ptr<DirectoryLock>> MakeDirectory(const RunOptions& options,
+                                                     const std::string& directory) {
+  Result<void> made = CheckSimulationDirectory(directory, options.replace);
+  if (made) made = report::MakeRunDirectory(directory, report::kEventsFile, options.replace);
+  if (!made) return made.error();
+  return DirectoryLock::Take(directory);
+}
+
 Result<Begun> Begin(const RunOptions& options, const config::Config& config,
-                    const std::string& directory, std::unique_ptr<sim::WorkJournal> journal) {
-  Result<Task> task = MakeTask(options, config);
+                    const std::string& directory, Earlier earlier) {
+  auto [lock, journal] = std::move(earlier);
+  Result<Task> task = MakeTask(config, options.data_directory);
   if (!task) return task.error();
   const ModelPtr initial = task->workload->initial();
   const report::Record record = RecordOf(options, config);
   const std::string config_toml = config::FormatConfig(config);
-  const std::string identity = IdentityOf(options, config_toml, initial);
+  const std::string identity = IdentityOf(options, config_toml, *task);
   const std::string work_path = Text(directory, "/", kWorkFile);
   if (journal && journal->identity() != identity) {
-    return Invalid(Text(work_path, " is work of another program version or configuration (",
-                        journal->identity(), ", not ", identity, "): ", StartAnew(directory)));
+    return Invalid(Text(work_path, " is work of another program version, configuration or data (",
+                        journal->identity(), ", not ", identity, "): bring those back, or ",
+                        StartAnew(directory)));
   }
   bool keep_work = options.keep_work && WorkCanBeKept(config.training);
   if (!journal) {
     Result<void> fits = CheckSpace(config, *task->workload, directory, record, keep_work);
     if (!fits) return fits.error();
+    Result<std::unique_ptr<DirectoryLock>> ours = MakeDirectory(options, directory);
+    if (!ours) return ours.error();
+    lock = *std::move(ours);
   }
   Result<std::unique_ptr<report::RunWriter>> writer = report::RunWriter::Create(
       directory, config_toml, initial, options.replace || journal, record);
@@ -222,7 +223,7 @@ Result<Begun> Begin(const RunOptions& options, const config::Config& config,
   }
   std::error_code absent;
   if (!journal) std::filesystem::remove(work_path, absent);  // of a run that this one replaces
-  return Begun{*std::move(task), *std::move(writer), std::move(journal)};
+  return Begun{std::move(lock), *std::move(task), *std::move(writer), std::move(journal)};
 }
 
 std::map<std::string, uint64_t> StruckBy(const sim::Simulator& simulator) {
@@ -256,6 +257,14 @@ Result<report::Json> Conclude(const RunOptions& options, const config::Config& c
   return report::FormatSummary(facts, controller, begun.writer->summary());
 }
 
+// Where the disk is full: the work that was kept is not lost.
+Error NotWritten(const Error& error, const std::string& directory, const Begun& begun) {
+  const std::string way_on = begun.journal
+                                 ? Text("`metis simulate --resume ", directory, "` goes on")
+                                 : StartAnew(directory);
+  return {error.code, Text(error.message, "; free space, then ", way_on)};
+}
+
 Result<RunOutcome> Conduct(const RunOptions& options, const config::Config& config,
                            const std::string& directory, const std::atomic<bool>& interrupted,
                            Begun& begun) {
@@ -273,13 +282,14 @@ Result<RunOutcome> Conduct(const RunOptions& options, const config::Config& conf
                             .journal = begun.journal.get()});
   Result<void> wrote = report::WriteRunFile(std::filesystem::path(directory) / kPartitionFile,
                                             PartitionJson(begun.task, config, simulator));
-  if (!wrote) return wrote.error();
+  if (!wrote) return NotWritten(wrote.error(), directory, begun);
   KeptModels kept(*begun.writer);
   simulator.SetRecorder(&kept);
   sim::Invariants invariants(config.federation, workload.initial(), workload.pool());
   if (options.faults) simulator.SetInvariants(&invariants);
-  RunWithProgress(config.federation.stop, std::string(federation::NameOf(config.federation.policy)),
-                  simulator, interrupted);
+  const std::string policy(federation::NameOf(config.federation.policy));
+  Result<void> recorded =
+      RunWithProgress(config.federation.stop, policy, simulator, *begun.writer, interrupted);
   if (simulator.failure()) {
     return simulator.failure()->In(Text("after ", simulator.now() - Instant()));
   }
@@ -287,15 +297,16 @@ Result<RunOutcome> Conduct(const RunOptions& options, const config::Config& conf
     return Invalid(Text("a law was broken ", *invariants.violation(), " (seed ", seed,
                         "; the record is in ", directory, ")"));
   }
+  if (!recorded) return NotWritten(recorded.error(), directory, begun);
   Result<report::Json> summary = Conclude(options, config, directory, simulator, kept, begun);
-  if (!summary) return summary.error();
+  if (!summary) return NotWritten(summary.error(), directory, begun);
   return RunOutcome{*std::move(summary), simulator.examples_trained(), SecondsSince(start), false};
 }
 
 Result<RunOutcome> Run(const RunOptions& options, const config::Config& config,
-                       const std::string& directory, std::unique_ptr<sim::WorkJournal> journal,
+                       const std::string& directory, Earlier earlier,
                        const std::atomic<bool>& interrupted) {
-  Result<Begun> begun = Begin(options, config, directory, std::move(journal));
+  Result<Begun> begun = Begin(options, config, directory, std::move(earlier));
   if (!begun) return begun.error();
   Result<RunOutcome> outcome = Conduct(options, config, directory, interrupted, *begun);
   if (!outcome || begun->journal == nullptr) return outcome;
@@ -309,38 +320,66 @@ Result<RunOutcome> Run(const RunOptions& options, const config::Config& config,
   return outcome;
 }
 
+// What a complete run came to; null for one that was cut off, maybe while it wrote its summary. Of
+// the record no more is needed: it is written again.
+Result<report::Json> CompleteSummary(const std::string& directory) {
+  const std::filesystem::path root(directory);
+  std::error_code error;
+  if (!std::filesystem::exists(root, error)) return NotFound(Text(directory, " does not exist"));
+  if (!std::filesystem::exists(root / report::kEventsFile, error)) {
+    return NotFound(Text(directory, " is no run directory: it has no ", report::kEventsFile));
+  }
+  Result<report::Json> summary = report::ReadRunJson(root / report::kSummaryFile);
+  const bool complete = summary && summary->is_object() && summary->contains("complete") &&
+                        (*summary)["complete"] == report::Json(true);
+  return complete ? *std::move(summary) : report::Json();
+}
+
+Result<Earlier> OpenEarlier(std::unique_ptr<DirectoryLock> lock, const std::string& directory) {
+  Result<std::unique_ptr<sim::WorkJournal>> journal =
+      sim::WorkJournal::Open(Text(directory, "/", kWorkFile));
+  if (journal) return Earlier{std::move(lock), *std::move(journal)};
+  return Invalid(Text(directory, " keeps no work to go on with (", journal.error().message,
+                      "): ", StartAnew(directory)));
+}
+
+// In a directory that is ours.
+Result<RunOutcome> GoOn(const RunOptions& options, const std::string& directory, Earlier earlier,
+                        const std::atomic<bool>& interrupted) {
+  Result<config::Config> config = config::ReadConfig(Text(directory, "/", report::kConfigFile));
+  if (!config) return config.error();
+  if (Result<void> read = data::ReadTable(config->data); !read) return read.error();
+  RunOptions its = options;
+  const report::Json begun = report::Json::parse(earlier.journal->identity(), nullptr, false);
+  if (begun.is_object()) {
+    its.record = begun.value("record", "auto");
+    its.faults = begun.value("faults", false);
+  }
+  return Run(its, *config, directory, std::move(earlier), interrupted);
+}
+
 }  // namespace
 
 Result<RunOutcome> RunSimulation(const RunOptions& options, const config::Config& config,
                                  const std::string& directory,
                                  const std::atomic<bool>& interrupted) {
-  return Run(options, config, directory, nullptr, interrupted);
+  return Run(options, config, directory, {}, interrupted);
 }
 
 Result<RunOutcome> ResumeSimulation(const RunOptions& options, const std::string& directory,
                                     const std::atomic<bool>& interrupted) {
-  Result<std::unique_ptr<report::RunReader>> reader = report::RunReader::Open(directory);
-  if (!reader) return reader.error();
-  const report::Json summary = (*reader)->summary();
-  if (summary.is_object() && summary.value("complete", false)) return RunOutcome{summary, 0, 0};
-  Result<std::unique_ptr<sim::WorkJournal>> journal =
-      sim::WorkJournal::Open(Text(directory, "/", kWorkFile));
-  if (!journal) {
-    return Invalid(Text(directory, " keeps no work to go on with (", journal.error().message,
-                        "): ", StartAnew(directory)));
-  }
-  const std::string source = Text(directory, "/", report::kConfigFile);
-  Result<config::Config> config = config::ParseConfig((*reader)->config_toml(), source);
-  if (!config) return config.error();
-  if (Result<void> read = data::ReadTable(config->data); !read) return read.error();
-  RunOptions its = options;
-  const report::Json begun = report::Json::parse((*journal)->identity(), nullptr, false);
-  if (begun.is_object()) {
-    its.record = begun.value("record", "auto");
-    its.faults = begun.value("faults", false);
-  }
-  reader->reset();
-  return Run(its, *config, directory, *std::move(journal), interrupted);
+  if (Result<void> simulated = RefuseFederation(directory); !simulated) return simulated.error();
+  Result<report::Json> ended = CompleteSummary(directory);
+  if (!ended) return ended.error();
+  if (!ended->is_null()) return RunOutcome{*ended, 0, 0};  // without a lock: it is only looked at
+  Result<std::unique_ptr<DirectoryLock>> lock = DirectoryLock::Take(directory);
+  if (!lock) return lock.error();
+  ended = CompleteSummary(directory);  // its process may have completed it in between
+  if (!ended) return ended.error();
+  if (!ended->is_null()) return RunOutcome{*ended, 0, 0};
+  Result<Earlier> earlier = OpenEarlier(*std::move(lock), directory);
+  if (!earlier) return earlier.error();
+  return GoOn(options, directory, *std::move(earlier), interrupted);
 }
 
 }  // namespace metis::apps

@@ -1,11 +1,22 @@
 #include "apps/torch_workload.h"
 
+#include <span>
 #include <utility>
 
 #include "apps/model_facts.h"
+#include "metis/core/fingerprint.h"
 #include "metis/train/torch_trainer.h"
 
 namespace metis::apps {
+namespace {
+
+// With the writers, by whom examples may be dealt.
+uint64_t FingerprintOf(const data::Dataset& set) {
+  const uint64_t parts[] = {set.ContentFingerprint(), Fingerprint(std::as_bytes(set.writers()))};
+  return Fingerprint(std::as_bytes(std::span(parts)));
+}
+
+}  // namespace
 
 Result<std::unique_ptr<TorchWorkload>> TorchWorkload::Create(const config::Config& config,
                                                              const std::string& data_directory) {
@@ -20,6 +31,7 @@ Result<std::unique_ptr<TorchWorkload>> TorchWorkload::Create(const config::Confi
                                config.training.share_statistics);
   if (!architecture) return architecture.error();
   std::unique_ptr<TorchWorkload> workload(new TorchWorkload(config));
+  workload->data_ = {FingerprintOf(set), FingerprintOf(*data->test.set)};
   workload->architecture_ = *std::move(architecture);
   workload->pool_ = std::make_unique<ModelPool>(workload->architecture_->schema());
   workload->initial_ = workload->architecture_->Initial(*workload->pool_, config.simulation.seed);

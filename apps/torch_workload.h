@@ -3,6 +3,7 @@
 // libtorch. Immutable; trainers borrow it.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,6 +16,12 @@
 #include "metis/train/examples.h"
 
 namespace metis::apps {
+
+// What the files held when they were read, whatever they are called: values, labels and writers.
+struct DataFingerprints {
+  uint64_t training = 0;
+  uint64_t test = 0;
+};
 
 class TorchWorkload final : public sim::Workload {
  public:
@@ -34,12 +41,14 @@ class TorchWorkload final : public sim::Workload {
   }
 
   const train::Architecture& architecture() const { return *architecture_; }
+  const DataFingerprints& data() const { return data_; }
 
  private:
   TorchWorkload(const config::Config& config) : config_(config) {}
   Result<void> TryAll() const;
 
   const config::Config config_;
+  DataFingerprints data_;
   train::Examples test_;
   train::ArchitecturePtr architecture_;
   std::unique_ptr<ModelPool> pool_;

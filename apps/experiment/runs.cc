@@ -126,7 +126,7 @@ Found Inspect(const ExperimentRun& run) {
   std::error_code ignored;
   if (!fs::exists(run.directory, ignored)) return {};
   if (!fs::is_directory(run.directory, ignored)) return Changed(run, "is no directory");
-  if (fs::is_empty(run.directory, ignored)) return {};
+  if (report::CheckRunDirectory(run.directory, report::kConfigFile, false)) return {};
   const std::string there = Text(run.directory, "/", report::kConfigFile);
   if (!fs::exists(there, ignored)) return Changed(run, "holds other files than those of a run");
   Result<config::Config> config = ReadCell(there, {});

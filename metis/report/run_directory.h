@@ -72,7 +72,7 @@ class RunWriter final : public drivers::Recorder {
   // it.
   Result<void> Sync();
 
-  // Writes the summary and makes sure that all of it is on the disk.
+  // Writes the summary, once all before it was written. Durable is only what Sync() made so.
   Result<void> Finish(const RunFacts& facts, const federation::Controller& controller);
 
  private:

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "metis/core/text.h"
+#include "metis/report/testing.h"
 
 namespace metis::report {
 namespace {
@@ -190,6 +191,30 @@ TEST_F(RunDirectoryTest, ARefusalNamesTheOptionsOfItsProgram) {
   };
   EXPECT_THAT(refusal({}), EndsWith(": choose another --out, or --force to replace it"));
   EXPECT_THAT(refusal({.choose = "--run", .replace = ""}), EndsWith(": choose another --run"));
+}
+
+TEST_F(RunDirectoryTest, ALockAloneIsNoReasonToRefuse) {
+  fs::create_directories(directory_);
+  std::ofstream(directory_ / kLockFile) << "4711";
+  EXPECT_TRUE(CheckRunDirectory(directory_.string(), kEventsFile, false).ok());
+  EXPECT_TRUE(RunWriter::Create(directory_.string(), "", Filled(1), false).ok());
+  EXPECT_FALSE(CheckRunDirectory(directory_.string(), kEventsFile, false).ok());
+}
+
+TEST_F(RunDirectoryTest, AFileIsReplacedWholeOrNotAtAll) {
+  fs::create_directories(directory_);
+  const fs::path path = directory_ / kSummaryFile;
+  ASSERT_TRUE(WriteRunFile(path, "{}\n").ok());
+  {
+    const FullDisk full(100);
+    const Result<void> wrote = WriteRunFile(path, std::string(5000, ' '));
+    ASSERT_FALSE(wrote.ok());
+    EXPECT_THAT(wrote.error().message, HasSubstr(path.string()));
+  }
+  EXPECT_EQ(ReadRunFile(path).value(), "{}\n");
+  ASSERT_TRUE(WriteRunFile(path, "[1, 2]\n").ok());
+  EXPECT_EQ(ReadRunFile(path).value(), "[1, 2]\n");
+  EXPECT_EQ(std::distance(fs::directory_iterator(directory_), {}), 1) << "nothing is left beside";
 }
 
 }  // namespace

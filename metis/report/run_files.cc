@@ -7,13 +7,26 @@
 
 #include "metis/core/fingerprint.h"
 #include "metis/core/text.h"
+#include "metis/report/append_file.h"
 
 namespace metis::report {
 
 namespace fs = std::filesystem;
 
-Result<void> MakeRunDirectory(const std::string& directory, std::string_view record, bool replace,
-                              const DirectoryOptions& options) {
+namespace {
+
+bool HoldsNothing(const std::string& directory) {
+  std::error_code error;
+  for (fs::directory_iterator i(directory, error), end; !error && i != end; i.increment(error)) {
+    if (i->path().filename() != kLockFile) return false;
+  }
+  return !error;
+}
+
+}  // namespace
+
+Result<void> CheckRunDirectory(const std::string& directory, std::string_view record, bool replace,
+                               const DirectoryOptions& options) {
   std::error_code error;
   if (directory.empty()) {
     return Invalid(Text(options.choose, " is empty: name a directory for the run"));
@@ -24,7 +37,7 @@ Result<void> MakeRunDirectory(const std::string& directory, std::string_view rec
   }
   if (fs::exists(directory, error)) {
     bool run = fs::exists(fs::path(directory) / record, error);
-    bool empty = fs::is_empty(directory, error);
+    bool empty = HoldsNothing(directory);
     if (!empty && !(run && replace)) {
       const bool replaceable = run && !options.replace.empty();
       return Invalid(
@@ -33,17 +46,32 @@ Result<void> MakeRunDirectory(const std::string& directory, std::string_view rec
                replaceable ? Text(", or ", options.replace, " to replace it") : std::string()));
     }
   }
+  return {};
+}
+
+Result<void> MakeRunDirectory(const std::string& directory, std::string_view record, bool replace,
+                              const DirectoryOptions& options) {
+  Result<void> free = CheckRunDirectory(directory, record, replace, options);
+  if (!free) return free;
+  std::error_code error;
   fs::create_directories(directory, error);
   if (error) return Unavailable(Text("cannot make ", directory, ": ", error.message()));
   return {};
 }
 
 Result<void> WriteRunFile(const fs::path& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  const fs::path fresh = path.string() + ".new";
+  std::ofstream file(fresh, std::ios::binary | std::ios::trunc);
   file << text;
-  file.flush();
-  if (!file) return Unavailable(Text("cannot write ", path.string(), ": ", std::strerror(errno)));
-  return {};
+  file.close();
+  std::error_code error(file ? 0 : errno, std::generic_category());
+  Result<void> wrote;
+  if (!error) wrote = SyncPath(fresh);  // a name must not be there before its content
+  if (!error && wrote) fs::rename(fresh, path, error);
+  if (error) wrote = Unavailable(Text("cannot write ", path.string(), ": ", error.message()));
+  std::error_code absent;
+  if (!wrote) fs::remove(fresh, absent);
+  return wrote;
 }
 
 Result<std::string> ReadRunFile(const fs::path& path) {

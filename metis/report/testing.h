@@ -1,9 +1,11 @@
-// Run directories written by hand, for tests: the lines of a record with just the fields that the
-// format asks for.
+// For tests: run directories written by hand, the lines of a record with just the fields that the
+// format asks for; and a disk that is full.
 #pragma once
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -14,6 +16,24 @@
 #include "metis/report/run_figures.h"
 
 namespace metis::report {
+
+// A disk that is full, as far as this process is concerned: no file grows beyond `bytes`.
+class FullDisk {
+ public:
+  explicit FullDisk(rlim_t bytes) : handler_(::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FullDisk() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    ::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  void (*handler_)(int);
+  rlimit before_{};
+};
 
 class HandmadeRuns : public testing::Test {
  protected:

@@ -4,6 +4,7 @@ Usage: simulate_real_test.py DIRECTORY_OF_THE_PROGRAMS
 """
 
 import json
+import random
 import signal
 import tomllib
 import unittest
@@ -95,6 +96,31 @@ class SimulateRealTest(LearningTest):
         self.assertNotIn("goes on", process.communicate(timeout=60)[1])
         self.assertIn("metis simulate cut/config.toml --out cut --force",
                       self.refusal("simulate", "--resume", "cut"))
+
+    def test_a_run_does_not_go_on_with_other_data(self):
+        draw = random.Random(3)
+        rows = [f"{draw.gauss(k % 3, 1):.3f},{draw.gauss(0, 1):.3f},{k % 3}" for k in range(120)]
+        data = self.home / "train.csv"
+
+        def write(changed):
+            data.write_text("a,b,label\n" + "\n".join([*rows[:-1], changed]) + "\n")
+
+        write(rows[-1])
+        process = self.start("simulate", "--dataset", "train.csv", "--model", "mlp:8", "--learners",
+                             "3", "--duration", "20h", "--policy", "async-fedavg", "--out", "cut")
+        self.wait_until(lambda: self.size("cut/work.bin") > 20_000)
+        process.kill()
+        process.wait()
+        write("9.5" + rows[-1][rows[-1].index(","):])
+        said = self.refusal("simulate", "--resume", "cut")
+        self.assertIn("configuration or data", said)
+        self.assertIn("metis simulate cut/config.toml --out cut --force", said)
+        write(rows[-1])  # whoever brings them back
+        resumed = self.start("simulate", "--resume", "cut")
+        before = self.size("cut/work.bin")
+        self.wait_until(lambda: self.size("cut/work.bin") > before)
+        resumed.send_signal(signal.SIGINT)
+        self.assertIn("goes on", resumed.communicate(timeout=60)[1])
 
     def test_work_of_a_replaced_run_does_not_stay_behind(self):
         self.done("simulate", *SMALL, "--policy", "sync-fedavg", "--out", "run")

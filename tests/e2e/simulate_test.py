@@ -236,6 +236,22 @@ class SimulateTest(unittest.TestCase):
         self.assertEqual(self.metis("simulate", "").returncode, 2)
         self.assertFalse((self.home / "runs").exists())
 
+    def test_what_only_real_data_have_is_refused_with_built_in_ones(self):
+        for arguments, key in [(["--faulty", "0:labels=random"], "data.faulty = 0:labels=random"),
+                               (["--examples", "300"], "data.examples = 300"),
+                               (["--test-examples", "60"], "data.test_examples = 60"),
+                               (["--model", "mlp:16"], "training.model = mlp:16"),
+                               (["--precision", "bf16"], "training.precision = bf16"),
+                               (["--set", "training.augmentation=true"],
+                                "training.augmentation = true")]:
+            run = self.metis("simulate", *arguments, "--policy", "all", "--out", "run")
+            self.assertEqual((run.returncode, run.stdout), (1, ""), arguments)
+            self.assertIn(key + " is for real data", run.stderr)
+            self.assertIn("--dataset", run.stderr)
+            self.assertFalse((self.home / "run").exists(), arguments)
+        # What says the same as leaving it out changes nothing.
+        self.simulate("--faulty", "none", "--model", "auto", "--precision", "fp32", "--out", "run")
+
     def test_the_resolved_configuration_runs_the_same_again(self):
         self.simulate("--policy", "async-dvw", "--seed", "3", "--out", "first")
         again = self.metis("simulate", "first/config.toml", "--out", "again")

@@ -1,0 +1,76 @@
+#include "apps/simulation_task.h"
+
+#include <optional>
+#include <utility>
+
+#include "apps/model_facts.h"
+#include "apps/torch_workload.h"
+#include "metis/core/fingerprint.h"
+#include "metis/core/text.h"
+#include "metis/data/source.h"
+#include "metis/federation/settings.h"
+#include "metis/sim/builtin_workload.h"
+
+namespace metis::apps {
+namespace {
+
+Error ForRealData(std::string_view key, std::string_view value, std::string_view instead = {}) {
+  return Invalid(Text(key, " = ", value, " is for real data, and data.dataset is \"",
+                      data::kBuiltinData, "\": name a data set (--dataset fashion-mnist, or a ",
+                      "file), or leave ", key, " out",
+                      instead.empty() ? "" : Text("; of built-in data it is ", instead)));
+}
+
+Result<void> CheckBuiltin(const config::Config& config) {
+  const data::SourceSettings& source = config.source;
+  const learner::TrainingSettings& training = config.training;
+  if (!source.faulty.empty()) {
+    return ForRealData("data.faulty", data::FormatFaultyList(source.faulty));
+  }
+  if (source.examples) {
+    return ForRealData("data.examples", Text(*source.examples), "builtin.training_examples");
+  }
+  if (source.test_examples) {
+    return ForRealData("data.test_examples", Text(*source.test_examples), "builtin.test_examples");
+  }
+  if (training.model != kAutoModel) return ForRealData("training.model", training.model);
+  if (training.precision != learner::Precision::kFp32) {
+    return ForRealData("training.precision", "bf16");
+  }
+  if (training.augmentation) return ForRealData("training.augmentation", "true");
+  return {};
+}
+
+Result<Task> MakeBuiltinTask(const config::Config& config) {
+  if (Result<void> fits = CheckBuiltin(config); !fits) return fits.error();
+  auto made = sim::BuiltinWorkload::Create(config.simulation.builtin, config.data, config.training,
+                                           config.federation.membership.learners,
+                                           federation::NeedsValidationSet(config.federation.policy),
+                                           config.simulation.seed);
+  if (!made) return made.error();
+  return Task{*std::move(made), {}, {}};
+}
+
+Result<Task> MakeRealTask(const config::Config& config, const std::string& data_directory) {
+  Result<std::unique_ptr<TorchWorkload>> made = TorchWorkload::Create(config, data_directory);
+  if (!made) return made.error();
+  const DataFingerprints& data = (*made)->data();
+  report::Json read{{"training", Hex(data.training)}, {"test", Hex(data.test)}};
+  store::ModelFacts facts = FactsOf((*made)->architecture().settings(), std::nullopt);
+  return Task{*std::move(made), std::move(facts), std::move(read)};
+}
+
+}  // namespace
+
+Result<Task> MakeTask(const config::Config& config, const std::string& data_directory) {
+  const bool builtin = config.source.dataset == data::kBuiltinData;
+  Result<Task> task = builtin ? MakeBuiltinTask(config) : MakeRealTask(config, data_directory);
+  if (!task) return task;
+  task->facts["dataset"] = config.source.dataset;
+  // Of data.classes = "table:FILE", which is read again at every start.
+  const auto& table = config.data.table.counts;
+  if (!table.empty()) task->read["table"] = Hex(Fingerprint(report::Json(table).dump()));
+  return task;
+}
+
+}  // namespace metis::apps
