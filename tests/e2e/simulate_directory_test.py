@@ -41,7 +41,7 @@ class SimulateDirectoryTest(LearningTest):
     def cut_off(self, directory, *arguments):
         """A run that was killed with much to do."""
         process = self.start("simulate", *(arguments or DEALT), "--policy", "async-fedavg",
-                             "--set", "builtin.training_examples=2000", "--duration", "1000h",
+                             "--set", "builtin.training_examples=2000", "--duration", "40h",
                              "--out", directory)
         self.wait_until(lambda: self.size(f"{directory}/work.bin") > 100_000)
         process.kill()
@@ -57,7 +57,7 @@ class SimulateDirectoryTest(LearningTest):
         self.assertEqual(self.files("cut")["events.jsonl"], before["events.jsonl"])
 
     def test_one_process_has_a_directory_at_a_time(self):
-        process = self.start("simulate", *SMALL, "--policy", "async-fedavg", "--duration", "1000h",
+        process = self.start("simulate", *SMALL, "--policy", "async-fedavg", "--duration", "40h",
                              "--out", "run")
         self.wait_until(lambda: self.size("run/work.bin") > 100_000)
         for arguments in (["--resume", "run"], [*SMALL, "--out", "run"],
@@ -80,7 +80,7 @@ class SimulateDirectoryTest(LearningTest):
         self.done("compare", "a", "b")
 
     def test_half_a_summary_does_not_keep_a_run_from_going_on(self):
-        options = [*SMALL, "--policy", "async-fedavg", "--duration", "40min"]
+        options = [*SMALL, "--policy", "async-fedavg", "--duration", "20min"]
         self.done("simulate", *options, "--out", "whole")
         process = self.start("simulate", *options, "--out", "cut")
         self.wait_until(lambda: self.size("cut/work.bin") > 20_000)
@@ -104,15 +104,15 @@ class SimulateDirectoryTest(LearningTest):
         return run.stderr
 
     def test_a_full_disk_ends_a_run_and_not_its_duration(self):
-        said = self.simulate_on_a_full_disk("--duration", "1000h", "--out", "run")
+        said = self.simulate_on_a_full_disk("--duration", "40h", "--out", "run")
         self.assertIn("the record in run is incomplete", said)
         self.assertIn("free space, then `metis simulate --resume run` goes on", said)
-        said = self.simulate_on_a_full_disk("--duration", "1000h", "--no-journal", "--out", "other")
+        said = self.simulate_on_a_full_disk("--duration", "40h", "--no-journal", "--out", "other")
         self.assertNotIn("--resume", said)
         self.assertIn("metis simulate other/config.toml --out other --force", said)
 
     def test_a_run_goes_on_once_there_is_space(self):
-        options = ["--duration", "40min", "--out"]
+        options = ["--duration", "20min", "--out"]
         self.done("simulate", *SMALL, "--policy", "async-fedavg", *options, "whole")
         self.assertIn("--resume cut", self.simulate_on_a_full_disk(*options, "cut"))
         self.assertFalse((self.home / "cut/summary.json").exists())
@@ -130,7 +130,7 @@ class SimulateDirectoryTest(LearningTest):
 
     def test_runs_that_ended_before_a_failure_are_shown(self):
         process = self.start("simulate", *SMALL, "--policy", "async-fedavg,sync-fedavg",
-                             "--duration", "2h", "--out", "runs")
+                             "--duration", "20min", "--out", "runs")
         self.wait_until(lambda: (self.home / "runs/async-fedavg/events.jsonl").exists())
         (self.home / "runs/sync-fedavg").mkdir()
         (self.home / "runs/sync-fedavg/letter.txt").write_text("mine")
