@@ -34,9 +34,6 @@ Result<void> CheckBuiltin(const config::Config& config) {
     return ForRealData("data.test_examples", Text(*source.test_examples), "builtin.test_examples");
   }
   if (training.model != kAutoModel) return ForRealData("training.model", training.model);
-  if (training.precision != learner::Precision::kFp32) {
-    return ForRealData("training.precision", "bf16");
-  }
   if (training.augmentation) return ForRealData("training.augmentation", "true");
   return {};
 }

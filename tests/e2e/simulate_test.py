@@ -241,7 +241,6 @@ class SimulateTest(unittest.TestCase):
                                (["--examples", "300"], "data.examples = 300"),
                                (["--test-examples", "60"], "data.test_examples = 60"),
                                (["--model", "mlp:16"], "training.model = mlp:16"),
-                               (["--precision", "bf16"], "training.precision = bf16"),
                                (["--set", "training.augmentation=true"],
                                 "training.augmentation = true")]:
             run = self.metis("simulate", *arguments, "--policy", "all", "--out", "run")
@@ -250,7 +249,7 @@ class SimulateTest(unittest.TestCase):
             self.assertIn("--dataset", run.stderr)
             self.assertFalse((self.home / "run").exists(), arguments)
         # What says the same as leaving it out changes nothing.
-        self.simulate("--faulty", "none", "--model", "auto", "--precision", "fp32", "--out", "run")
+        self.simulate("--faulty", "none", "--model", "auto", "--precision", "auto", "--out", "run")
 
     def test_the_resolved_configuration_runs_the_same_again(self):
         self.simulate("--policy", "async-dvw", "--seed", "3", "--out", "first")
