@@ -87,7 +87,7 @@ TEST(BuiltinSite, IsDealtByTheTableOfTheFederation) {
   ASSERT_FALSE(nowhere);
   EXPECT_NE(nowhere.error().message.find(file), std::string::npos) << nowhere.error().message;
   EXPECT_FALSE(OpenObserverSite({.what = "builtin"}, false, config));
-  std::ofstream(file) << "20,5\n9,4\n3,7\n";
+  std::ofstream(file) << "10,5\n9,4\n3,7\n";
   Result<LearnerSite> site = OpenLearnerSite(options, config, LearnerId(1));
   ASSERT_TRUE(site) << site.error().message;
   EXPECT_EQ(site->tools.trainer->training_examples(), 13u);
