@@ -123,9 +123,16 @@ Result<void> ControllerRun::Open(ControllerTrust trust) {
 Result<void> ControllerRun::OpenDirectory() {
   std::error_code absent;
   const bool begun = fs::exists(Path(kFederationFile), absent) || NeverNamed(options_.run);
+  const report::DirectoryOptions its_options{.choose = "--run", .replace = ""};
+  if (!begun) {
+    Result<void> made =
+        report::MakeRunDirectory(options_.run, report::kEventsFile, false, its_options);
+    if (!made) return made;
+  }
+  // Before anything is written: another controller may be about to begin there.
+  if (Result<void> ours = Lock(); !ours) return ours;
   bool in_vain = false;
   if (begun) {
-    if (Result<void> ours = Lock(); !ours) return ours;
     Result<bool> empty = BegunInVain(setup_, options_.run);
     if (!empty) return empty.error();
     in_vain = *empty;
@@ -134,13 +141,10 @@ Result<void> ControllerRun::OpenDirectory() {
     // One that ended before anything happened is begun anew.
     Result<std::unique_ptr<report::RunWriter>> writer =
         report::RunWriter::Create(options_.run, setup_.config_toml(), setup_.initial.model, in_vain,
-                                  setup_.record, {.choose = "--run", .replace = ""});
+                                  setup_.record, its_options);
     if (!writer) return writer.error();
     writer_ = *std::move(writer);
     if (Result<void> wrote = WriteSetup(setup_, options_.run); !wrote) return wrote;
-  }
-  if (!begun) {
-    if (Result<void> ours = Lock(); !ours) return ours;
   }
   Result<std::unique_ptr<report::AuditLog>> audit = report::AuditLog::Open(Path(kAuditFile));
   if (!audit) return audit.error();

@@ -9,6 +9,7 @@
 #include "metis/core/fingerprint.h"
 #include "metis/core/text.h"
 #include "metis/data/source.h"
+#include "metis/report/run_directory.h"
 #include "metis/report/run_files.h"
 #include "metis/sim/builtin_data.h"
 
@@ -155,6 +156,23 @@ Result<void> WriteSetup(const ControllerSetup& setup, const std::string& run) {
   if (!wrote) return wrote;
   return report::WriteRunFile(Text(run, "/", kFederationFile),
                               Text(setup.federation, "\n", RecordWord(setup.record), "\n"));
+}
+
+bool NeverNamed(const std::string& run) {
+  std::error_code error;
+  if (std::filesystem::file_size(Text(run, "/", report::kEventsFile), error) != 0 || error)
+    return false;
+  std::filesystem::directory_iterator entries(run, error);
+  for (; !error && entries != std::filesystem::directory_iterator(); entries.increment(error)) {
+    const std::string name = entries->path().filename().string();
+    bool ours = false;
+    for (const char* file : {report::kConfigFile, report::kSchemaFile, report::kEventsFile,
+                             report::kModelsFile, report::kLockFile, kInitialFile}) {
+      ours = ours || name.starts_with(file);  // also half written, under a longer name
+    }
+    if (!ours) return false;
+  }
+  return !error;
 }
 
 }  // namespace metis::apps

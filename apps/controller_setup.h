@@ -46,4 +46,8 @@ Result<ControllerSetup> ReadSetup(const ControllerOptions& options);
 // Writes what a later start needs to go on with a new run.
 Result<void> WriteSetup(const ControllerSetup& setup, const std::string& run);
 
+// Whether a controller ended there (a full disk) before it had written its federation's name: an
+// empty record, and nothing but what else comes before.
+bool NeverNamed(const std::string& run);
+
 }  // namespace metis::apps

@@ -36,22 +36,6 @@ Result<bool> BegunInVain(const ControllerSetup& setup, const std::string& run) {
                       "nothing else is left)"));
 }
 
-bool NeverNamed(const std::string& run) {
-  std::error_code error;
-  if (fs::file_size(In(run, report::kEventsFile), error) != 0 || error) return false;
-  fs::directory_iterator entries(run, error);
-  for (; !error && entries != fs::directory_iterator(); entries.increment(error)) {
-    const std::string name = entries->path().filename().string();
-    bool ours = false;
-    for (const char* file : {report::kConfigFile, report::kSchemaFile, report::kEventsFile,
-                             report::kModelsFile, report::kLockFile, kInitialFile}) {
-      ours = ours || name.starts_with(file);  // also half written, under a longer name
-    }
-    if (!ours) return false;
-  }
-  return !error;
-}
-
 bool ControllerStorage::durable() const {
   return setup_.config.storage.durability == store::Durability::kFull;
 }

@@ -27,10 +27,6 @@ Result<store::ProcessLock> LockRun(const std::string& run);
 // is a record without the state that belongs to it.
 Result<bool> BegunInVain(const ControllerSetup& setup, const std::string& run);
 
-// Whether a controller ended there (a full disk) before it had written its federation's name: an
-// empty record, and nothing but what else comes before.
-bool NeverNamed(const std::string& run);
-
 class ControllerStorage {
  public:
   // `setup` and `pool` outlive it.

@@ -116,7 +116,8 @@ RunFacts GatherRun(const std::string& directory) {
   }
   if (Exists(Text(directory, "/", kStateFile))) {
     Look(facts);
-  } else if (entries != fs::directory_iterator()) {
+  } else if (!report::CheckRunDirectory(directory, report::kEventsFile, false) &&
+             !NeverNamed(directory)) {
     facts.state = IsFinished(directory) ? State::kFinished : State::kForeign;
     facts.words = entries->path().filename().string();
   }

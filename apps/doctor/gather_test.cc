@@ -340,6 +340,11 @@ TEST_F(RunTest, IsNewForeignOrWhole) {
   EXPECT_THAT(Look(), ElementsAre("run.new"));
   fs::create_directories(Path("run"));
   EXPECT_THAT(Look(), ElementsAre("run.new"));
+  Write("run/lock", "");
+  EXPECT_THAT(Look(), ElementsAre("run.new"));
+  Write("run/events.jsonl", "");  // a controller that found the disk full begins anew there
+  Write("run/config.toml.new", "[fede");
+  EXPECT_THAT(Look(), ElementsAre("run.new"));
   Write("run/letter.txt", "not a run");
   EXPECT_THAT(Look(), ElementsAre("run.foreign"));
   WriteRun();

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "metis/core/text.h"
+#include "metis/report/run_directory.h"
 #include "metis/report/run_files.h"
 
 namespace metis::apps {
@@ -128,7 +129,11 @@ Found Inspect(const ExperimentRun& run) {
   if (!fs::is_directory(run.directory, ignored)) return Changed(run, "is no directory");
   if (report::CheckRunDirectory(run.directory, report::kConfigFile, false)) return {};
   const std::string there = Text(run.directory, "/", report::kConfigFile);
-  if (!fs::exists(there, ignored)) return Changed(run, "holds other files than those of a run");
+  if (!fs::exists(there, ignored)) {
+    const bool begun = fs::exists(Text(run.directory, "/", report::kEventsFile), ignored);
+    return Changed(run, begun ? "holds a run that ended as it began"
+                              : "holds other files than those of a run");
+  }
   Result<config::Config> config = ReadCell(there, {});
   if (!config) return Changed(run, config.error().message);
   if (*config != run.config) {

@@ -52,6 +52,8 @@ TEST_F(Runs, AreNewWhereNothingIs) {
   EXPECT_EQ(Inspect(run).state, RunState::kNew) << "an empty directory can be used";
   WriteText(fs::path(run.directory) / "lock", "4711");
   EXPECT_EQ(Inspect(run).state, RunState::kNew) << "of a run that was killed as it began";
+  WriteText(fs::path(run.directory) / "events.jsonl", "");
+  EXPECT_THAT(Inspect(run).difference, HasSubstr("holds a run that ended as it began"));
 }
 
 TEST_F(Runs, AreDoneOnceTheirSummaryIsComplete) {

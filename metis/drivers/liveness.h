@@ -23,12 +23,12 @@ class LivenessWatch {
   explicit LivenessWatch(Duration silence) : silence_(silence) {}
 
   // The controller has handled this message. It is a sign of life only of a life that has joined:
-  // one that speaks and never joins must not hide that its predecessor is silent. True if its life
-  // counts as lost and the message did not change that: LearnerReturned is due.
+  // one that speaks and never joins must not hide that its predecessor is silent. True for a
+  // heartbeat of one that counts as lost: LearnerReturned is due. (Most events say so themselves.)
   bool Handled(const FromParticipant& message, const federation::Membership& membership,
                Instant now);
 
-  // An older incarnation's does not count.
+  // A sign of life. An older incarnation's does not count.
   void Heard(LearnerId learner, Incarnation incarnation, Instant now);
 
   // Those unheard of for `silence`; each is named once, until it is heard again.

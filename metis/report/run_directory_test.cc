@@ -193,6 +193,16 @@ TEST_F(RunDirectoryTest, ARefusalNamesTheOptionsOfItsProgram) {
   EXPECT_THAT(refusal({.choose = "--run", .replace = ""}), EndsWith(": choose another --run"));
 }
 
+TEST_F(RunDirectoryTest, ARunThatIsReplacedIsOverBeforeAnythingElseIsWritten) {
+  (void)RunWriter::Create(directory_.string(), "", Filled(1), false).value();
+  ASSERT_TRUE(WriteRunFile(directory_ / kSummaryFile, "{}\n").ok());
+  {
+    const FullDisk full(0);
+    EXPECT_FALSE(RunWriter::Create(directory_.string(), "a = 1\n", Filled(1), true).ok());
+  }
+  EXPECT_FALSE(fs::exists(directory_ / kSummaryFile));
+}
+
 TEST_F(RunDirectoryTest, ALockAloneIsNoReasonToRefuse) {
   fs::create_directories(directory_);
   std::ofstream(directory_ / kLockFile) << "4711";

@@ -64,7 +64,7 @@ Result<void> WriteRunFile(const fs::path& path, const std::string& text) {
   std::ofstream file(fresh, std::ios::binary | std::ios::trunc);
   file << text;
   file.close();
-  std::error_code error(file ? 0 : errno, std::generic_category());
+  std::error_code error(file ? 0 : errno != 0 ? errno : EIO, std::generic_category());
   Result<void> wrote;
   if (!error) wrote = SyncPath(fresh);  // a name must not be there before its content
   if (!error && wrote) fs::rename(fresh, path, error);

@@ -26,7 +26,9 @@ Result<std::unique_ptr<RunWriter>> RunWriter::Create(const std::string& director
     return made.error();
   }
   fs::path root(directory);
-  // First, for it takes no room: where the disk is full the directory is still known for a run's.
+  std::error_code absent;
+  fs::remove(root / kSummaryFile, absent);  // of the run that is replaced: it is over
+  // Next, for it takes no room: where the disk is full the directory is still known for a run's.
   Result<AppendFile> events = AppendFile::Open(root / kEventsFile, 0);
   if (!events) return events.error();
   if (Result<void> wrote = WriteRunFile(root / kConfigFile, config_toml); !wrote) {
@@ -41,8 +43,6 @@ Result<std::unique_ptr<RunWriter>> RunWriter::Create(const std::string& director
   writer->models_ = *std::move(models);
   writer->AppendModel(*initial);
   if (Result<void> wrote = writer->models_.Flush(); !wrote) return wrote.error();
-  std::error_code absent;
-  fs::remove(root / kSummaryFile, absent);  // of the run that is replaced
   return writer;
 }
 
