@@ -66,7 +66,7 @@ class SimulateDirectoryTest(LearningTest):
             self.assertIn(f"run is in use by process {process.pid}", said)
         self.assertIsNone(process.poll())
         process.send_signal(signal.SIGINT)
-        self.assertIn("goes on", process.communicate(timeout=60)[1])
+        self.assertIn("goes on", process.communicate(timeout=600)[1])
         self.assertIn("as the run ended", self.done("replay", "run"))
 
     def test_a_lock_leaves_no_difference_between_directories(self):
@@ -85,7 +85,7 @@ class SimulateDirectoryTest(LearningTest):
         process = self.start("simulate", *options, "--out", "cut")
         self.wait_until(lambda: self.size("cut/work.bin") > 20_000)
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
+        process.communicate(timeout=600)
         self.assertFalse(json.loads((self.home / "cut/summary.json").read_text())["complete"])
         os.truncate(self.home / "cut/summary.json", 10)
         self.done("simulate", "--resume", "cut")
@@ -99,7 +99,7 @@ class SimulateDirectoryTest(LearningTest):
 
         run = subprocess.run([str(BIN / "metis-simulate"), *SMALL, "--policy", "async-fedavg",
                               *arguments], cwd=self.home, capture_output=True, text=True,
-                             timeout=120, preexec_fn=full_disk)
+                             timeout=600, preexec_fn=full_disk)
         self.assertEqual((run.returncode, run.stdout), (1, ""), run.stderr)
         return run.stderr
 
@@ -134,7 +134,7 @@ class SimulateDirectoryTest(LearningTest):
         self.wait_until(lambda: (self.home / "runs/async-fedavg/events.jsonl").exists())
         (self.home / "runs/sync-fedavg").mkdir()
         (self.home / "runs/sync-fedavg/letter.txt").write_text("mine")
-        table, said = process.communicate(timeout=300)
+        table, said = process.communicate(timeout=600)
         self.assertEqual(process.returncode, 1)
         self.assertIn("runs/sync-fedavg holds other files", said)
         self.assertRegex(table, r"(?m)^async-fedavg .* duration$")
