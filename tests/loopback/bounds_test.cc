@@ -1,4 +1,5 @@
 // What a peer can do to the server by being slow, silent, or many.
+#include <latch>
 #include <set>
 
 #include "tests/loopback/raw_client.h"
@@ -143,11 +144,14 @@ TEST(Bounds, ManyUploadsAtOnceShareASmallBudget) {
   Served served(options);
   std::vector<std::thread> learners;
   std::atomic<int> done = 0;
+  std::latch all_have_joined(8);  // and were sent version 0, which their updates are based on
   for (int k = 0; k < 8; ++k) {
     learners.emplace_back([&, k] {
       auto channel = Dial(served.address());
       Talk talk(channel, Text("learner-", k));
-      if (!talk.Join(*served.models.schema(), 10 + static_cast<uint64_t>(k))) return;
+      const bool joined = talk.Join(*served.models.schema(), 10 + static_cast<uint64_t>(k));
+      all_have_joined.arrive_and_wait();
+      if (!joined) return;
       const ModelPtr model = served.Make(static_cast<float>(k));
       if (UploadWhole(channel, OpeningOf(talk, model), model).end.ok()) ++done;
     });
