@@ -4,7 +4,8 @@
 # builds the benchmarks (preset release), runs them interleaved and prints ratios, each with its goal.
 # Times wander between machines and runs, ratios of one run much less. Takes ten minutes and 7 GB of
 # memory; wants an otherwise idle machine. A goal missed is reported as "over"; the exit status is 0
-# unless a benchmark failed to build or run, or with --strict 3 if a goal was missed.
+# unless a benchmark failed to build or run, or with --strict 3 if a goal was missed. A group whose limit
+# the filter leaves out is left out and named; with --strict the exit status is then 1.
 #
 #   scripts/bench.sh                    the table
 #   scripts/bench.sh --json             the same for machines, on standard output

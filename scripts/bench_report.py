@@ -2,9 +2,10 @@
 """Turns the JSON of Google Benchmark into ratios to the limit, each with its goal.
 
 Benchmarks are named group/case. Within a group the case "limit" (or, for the community, the fewest
-learners) is what the others are divided by. Time is CPU time: nothing measured here waits, and what
-other processes take is no part of it. Of all repetitions the fastest counts: a neighbour that fills
-caches and memory bus can only add to it. Of memory the most counts.
+learners) is what the others are divided by; a group whose limit the filter left out is left out as well.
+Time is CPU time: nothing measured here waits, and what other processes take is no part of it. Of all
+repetitions the fastest counts: a neighbour that fills caches and memory bus can only add to it. Of memory
+the most counts.
 
 Trained networks are groups like "cifar10-cnn fp32": their limit is a bare libtorch loop, "python" the
 plain loop of Python's torch. "simulation" are whole federations (bench/simulate_bench.py), "exchange" are
@@ -15,7 +16,7 @@ that of the clock.
   scripts/bench_report.py --json kernels.json
 
 Exit status: 0, also when goals are missed; with --strict 3 if one is; 1 if a benchmark failed or nothing was
-measured.
+measured, with --strict also if a limit was left out.
 """
 
 import argparse
@@ -92,9 +93,18 @@ def row(group, case, value):
     }
 
 
+def limit_of(group, cases):
+    """The case that the others are divided by; None if the filter left it out."""
+    if "limit" in cases:
+        return "limit"
+    return next(iter(cases)) if group.startswith("community") else None
+
+
 def rows(times, allocations):
     for group, cases in times.items():
-        limit = "limit" if "limit" in cases else next(iter(cases))
+        limit = limit_of(group, cases)
+        if limit is None:
+            continue
         for case, time in cases.items():
             if case != limit:
                 yield row(group, case, time / cases[limit])
@@ -121,13 +131,17 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="for machines: a list of rows")
-    parser.add_argument("--strict", action="store_true", help="a goal that is missed fails")
+    parser.add_argument("--strict", action="store_true", help="a goal that is missed, or cannot be judged, fails")
     parser.add_argument("results", nargs="+", help="files of --benchmark_out")
     arguments = parser.parse_args()
     try:
-        table = list(rows(*read(arguments.results)))
+        times, allocations = read(arguments.results)
     except (BenchmarkFailed, OSError) as error:
         sys.exit(f"bench: {error}")
+    table = list(rows(times, allocations))
+    without = [group for group, cases in times.items() if limit_of(group, cases) is None]
+    for group in without:
+        print(f"bench: {group} is left out: the filter leaves out its limit", file=sys.stderr)
     if not table:
         sys.exit("bench: nothing was measured: does the filter leave a limit and a case?")
     if arguments.json:
@@ -136,7 +150,7 @@ def main():
         print_table(table)
     if arguments.strict and any(each["verdict"] == "over" for each in table):
         return 3
-    return 0
+    return 1 if arguments.strict and without else 0
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@
 #
 #   scripts/demo.sh                    compare the policies
 #   scripts/demo.sh --seed 7           the same with another seed
-#   scripts/demo.sh --out runs/other   leave the runs elsewhere
+#   scripts/demo.sh --out runs/other   leave the runs elsewhere; with --force in place of others
 #   scripts/demo.sh --help             this text
 
 set -euo pipefail
@@ -21,13 +21,17 @@ esac
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-arguments=("$@")
-use_default() { # option value: unless the option was given
-  local given
-  for given in "${arguments[@]}"; do
-    [[ ${given} == "$1" || ${given} == "$1="* ]] && return
+# Few examples: short cycles. Tests cost no virtual time, but real one. The last --set of a key counts.
+arguments=(--set trigger.local_epochs=2 --set test.every=3s "$@")
+is_given() { # option
+  local word
+  for word in "${arguments[@]}"; do
+    [[ ${word} == "$1" || ${word} == "$1="* ]] && return
   done
-  arguments+=("$1" "$2")
+  return 1
+}
+use_default() { # option value: unless the option was given
+  is_given "$1" || arguments+=("$1" "$2")
 }
 use_default --policy sync-fedavg,async-fedavg,fedasync,async-dvw
 use_default --dataset fashion-mnist
@@ -41,25 +45,40 @@ use_default --sizes powerlaw
 use_default --faulty 0:labels=random
 use_default --duration 90s
 use_default --out runs/demo
-# Few examples: short cycles. Tests cost no virtual time, but real one.
-arguments+=(--set trigger.local_epochs=2 --set test.every=3s --test-examples 2000)
-[[ " ${arguments[*]} " == *" --out runs/demo "* ]] && arguments+=(--force) # its own runs may be replaced
+use_default --test-examples 2000
 
 out=
-for index in "${!arguments[@]}"; do
-  case "${arguments[index]}" in
-    --out) out=${arguments[index + 1]} ;;
-    --out=*) out=${arguments[index]#*=} ;;
+before=
+for word in "${arguments[@]}"; do
+  pair=${before}=${word}
+  before=${word}
+  if [[ ${word} == --*=* ]]; then
+    pair=${word}
+    before=
+  fi
+  case "${pair}" in
+    --out=*) out=${pair#*=} ;;
+    --dataset=builtin | --trainer=* | --set=data.dataset=builtin | --set=data.dataset=\"builtin\")
+      echo "demo: it is about wrong labels among images, and built-in data have neither: name another data set, or" \
+        "run metis simulate --dataset builtin" >&2
+      exit 2
+      ;;
   esac
 done
+# Its own runs may be replaced.
+if [[ ${out%/} == runs/demo ]] && ! is_given --force; then arguments+=(--force); fi
 
 scripts/setup.sh
 cmake --preset release >/dev/null
 cmake --build --preset release --target programs
 PATH="${PWD}/build/release/bin:${PATH}"
 metis data fetch fashion-mnist
+begun=$(mktemp)
+trap 'rm -f "${begun}"' EXIT
 metis simulate "${arguments[@]}"
+# Runs of an earlier call may lie beside them.
+mapfile -t runs < <(find -H "${out}" -maxdepth 2 -name summary.json -newer "${begun}" -printf '%h\n' | LC_ALL=C sort)
 echo
-python3 scripts/demo_findings.py "${out}"
+python3 scripts/demo_findings.py "${runs[@]}"
 echo
-metis report "${out}" --title "Ten learners, one with wrong labels" --out "${out}/report.html"
+metis report "${runs[@]}" --title "Ten learners, one with wrong labels" --out "${out}/report.html"

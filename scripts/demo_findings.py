@@ -1,6 +1,6 @@
 """What is seen in the runs of the demo, in two sentences made from their summaries.
 
-Usage: demo_findings.py DIRECTORY   (one run directory below it for each policy)
+Usage: demo_findings.py RUN...   (a run directory for each policy)
 """
 
 import json
@@ -43,9 +43,7 @@ def about_accuracy(runs):
 
 
 def main():
-    root = Path(sys.argv[1])
-    directories = sorted(path.parent for path in root.glob("*/summary.json"))
-    directories = directories or [root]
+    directories = [Path(each) for each in sys.argv[1:]]
     runs = {}
     for directory in directories:
         summary = json.loads((directory / "summary.json").read_text())

@@ -57,6 +57,7 @@ done
 
 if [[ -z ${bin} ]]; then
   cd "${here}"
+  scripts/setup.sh
   cmake --preset release > /dev/null
   cmake --build --preset release --target programs
   bin=${here}/build/release/bin
@@ -79,15 +80,14 @@ end() {
 trap end EXIT
 trap 'echo "ending the federation" >&2; exit 130' INT TERM
 
-tls() { # name
+# Who it is: the options are left in `identity`. Under TLS the certificate says the name; a controller has none.
+identify() { # name
   if ${secure}; then
-    echo "--ca ${work}/certs/ca.pem --certificate ${work}/certs/$1.pem --key ${work}/certs/$1.key"
+    identity=(--ca "${work}/certs/ca.pem" --certificate "${work}/certs/$1.pem" --key "${work}/certs/$1.key")
   else
-    echo "--insecure"
+    identity=(--insecure)
+    [[ $1 == controller ]] || identity+=(--name "$1")
   fi
-}
-named() { # name: under TLS the certificate says it
-  ${secure} || echo "--name $1"
 }
 # Ctrl-C is for this script, which ends its processes itself; the front would stand between them and the signal.
 start() { # log program arguments...
@@ -116,8 +116,8 @@ settings=(
   --set training.batch_size=50 --set training.learning_rate=0.02 --set trigger.local_epochs=2
   --set membership.retry=1s --set "stop.duration=${duration}" --set test.every=5s --listen 127.0.0.1:0
   --record "${record}")
-# shellcheck disable=SC2046 # options are separate words
-start controller controller --model "${work}/initial.metis" --run "${out}" "${settings[@]}" $(tls controller)
+identify controller
+start controller controller --model "${work}/initial.metis" --run "${out}" "${settings[@]}" "${identity[@]}"
 controller=${processes[0]}
 for ((tries = 0; tries < 300; ++tries)); do
   [[ -s ${out}/address ]] && break
@@ -131,16 +131,15 @@ fi
 address=$(cat "${out}/address")
 echo "the controller listens on ${address}; ${learners} learners and an observer join it"
 
-# shellcheck disable=SC2046
-start observer observer --join "${address}" --data fashion-mnist --state "${work}/observer" $(named observer) \
-  $(tls observer)
+identify observer
+start observer observer --join "${address}" --data fashion-mnist --state "${work}/observer" "${identity[@]}"
 for ((k = 0; k < learners; ++k)); do
   extra=()
   ((k == 0)) && extra=(--faulty labels=random)
   ((k == learners - 1)) && extra=(--group slow --slowdown 4)
-  # shellcheck disable=SC2046
+  identify "site-${k}"
   start "site-${k}" learner --join "${address}" --data fashion-mnist --share "${k}/${learners}" \
-    --state "${work}/site-${k}" "${extra[@]}" $(named "site-${k}") $(tls "site-${k}")
+    --state "${work}/site-${k}" "${extra[@]}" "${identity[@]}"
 done
 
 # What the controller says, until it ends.

@@ -68,12 +68,14 @@ PURE = "metis/core/ metis/federation/"
 # Looked for in code only, not in comments or string literals.
 BANS = [
     Ban("clock",
-        r"\b(?:system|steady|high_resolution|utc|file)_clock\b|\bgettimeofday\b|\bclock_gettime\b"
-        r"|\bstd::(?:time|clock)\s*\(|(?<!\w)::time\s*\(|\btime\s*\(\s*(?:nullptr|NULL|0|&)",
+        r"\b(?:system|steady|high_resolution|utc|tai|gps|file)_clock\b|\bgettimeofday\b|\bclock_gettime\b"
+        r"|\btimespec_get\b|\bstd::(?:time|clock)\s*\(|(?<!\w)::time\s*\("
+        r"|\btime\s*\(\s*(?:nullptr|NULL|0|&)|(?<![\w.>])clock\s*\(\s*\)",
         PURE, False, "time comes in as an Instant argument"),
     Ban("random",
         r"(?<![\w.>])s?rand(?:_r)?\s*\(|\brandom_device\b|\bmt19937\w*|\bdefault_random_engine\b"
-        r"|\bminstd_rand0?\b",
+        r"|\bminstd_rand0?\b|\branlux(?:24|48)(?:_base)?\b|\bknuth_b\b"
+        r"|\b(?:[dejlmns]rand|lcong)48(?:_r)?\b|(?<![\w.>])random\s*\(\s*\)|(?<![\w.>])srandom\s*\(",
         "metis/", True, "draw from a keyed metis::Random, so that a seed replays the run"),
     Ban("output",
         r"\bstd::w?(?:cout|cerr|clog)\b|\bv?f?printf\s*\(|\bf?puts\s*\(|\bputchar\s*\(",
@@ -81,12 +83,15 @@ BANS = [
         "metis/core/check.cc"),  # the last words of a process whose invariant broke
     Ban("thread",
         r"\bstd::(?:j?thread|(?:\w+_)?mutex|condition_variable\w*|async|future|promise|lock_guard"
-        r"|unique_lock|shared_lock|scoped_lock|atomic\w*)\b"
-        r"|<(?:thread|(?:shared_)?mutex|condition_variable|future|atomic)>",
+        r"|unique_lock|shared_lock|scoped_lock|atomic\w*|(?:counting|binary)_semaphore|latch|barrier)\b"
+        r"|<(?:thread|(?:shared_)?mutex|condition_variable|future|atomic|semaphore|latch|barrier)>",
         "metis/federation/", False, "one thread owns the controller: threads live in the drivers"),
+    # It may lock and count: threads share a model.
+    Ban("thread", r"\bstd::(?:j?thread|async)\b|<(?:thread|future|semaphore|latch|barrier)>",
+        "metis/core/", False, "core starts no thread and waits for none: threads live in the drivers"),
     Ban("file",
         r"\bstd::\w*fstream\b|\bstd::filesystem\b|\bf(?:re)?open\s*\(|<(?:fstream|filesystem)>",
-        "metis/federation/", False, "files belong to metis/store: emit an Action instead"),
+        PURE, False, "files belong to metis/store: emit an Action, or take bytes"),
     Ban("hash-order",
         r"\bunordered_(?:multi)?(?:map|set)\b",
         "metis/federation/", False,
@@ -99,6 +104,8 @@ BANS = [
 UNFINISHED = re.compile(r"\b(?:TODO|FIXME|XXX)\b")  # comments and strings as well
 
 MAX_LINES = 450
+# C++ under another name would be read by no rule.
+OTHER_CPP = set(".hpp .cpp .inc .cxx .hxx .hh .ipp .inl .tpp .c .C .cppm".split())
 SIZED = {".h", ".cc", ".py", ".sh"}
 TEXT = SIZED | {".cmake", ".md", ".toml", ".json", ".proto", ".txt"}
 SKIPPED_DIRECTORIES = {".git", "build", "runs", "node_modules", "__pycache__"}
@@ -174,6 +181,15 @@ def homes(header: str) -> str:
     return ", ".join(f"metis/{layer}" for layer in found) or "apps, tests and bench"
 
 
+def check_anywhere(path: str, header: str) -> str | None:
+    """What is wrong with this include in any file."""
+    if ".." in header.split("/"):
+        return f'"{header}": name a header by its path from the root, without ..'
+    if header.endswith("/testing.h") and not is_test_file(path) and not path.startswith("tests/"):
+        return f"{header} is for tests: move what is needed to a header of its own"
+    return None
+
+
 def check_include(layer: str, is_test: bool, quote: str, header: str) -> str | None:
     """What is wrong with this include in this layer, if anything."""
     layers, extra = (words.split() for words in LAYERS[layer])
@@ -207,13 +223,19 @@ def check_include(layer: str, is_test: bool, quote: str, header: str) -> str | N
 
 def check_includes(path: str, with_literals: list[str], bare: list[str]) -> Iterator[Finding]:
     layer = layer_of(path)
-    if layer not in LAYERS:
+    layered = path.startswith("metis/")
+    if layered and layer not in LAYERS:
         yield Finding(path, 1, "layer", "metis/ holds only the layers in scripts/tidy.py's table: "
                       "add a line there, or move the file")
         return
     for number, line in enumerate(with_literals, 1):
         include = INCLUDE.match(line)
-        if include and "include" in bare[number - 1]:  # not a line of a raw string
+        if not include or "include" not in bare[number - 1]:  # a line of a raw string
+            continue
+        what = check_anywhere(path, include[2])
+        if what:
+            yield Finding(path, number, "include", what)
+        elif layered:
             what = check_include(layer, is_test_file(path), include[1], include[2])
             if what:
                 yield Finding(path, number, "layer", what)
@@ -277,10 +299,11 @@ def check_file(root: pathlib.Path, path: str) -> Iterator[Finding]:
             found = UNFINISHED.search(line)
             if found:
                 yield Finding(path, number, "unfinished", f"{found[0]}: do it now, or describe the limit")
+        if suffix in OTHER_CPP:
+            yield Finding(path, 1, "suffix", f"C++ is in .h and .cc here, where rules apply: rename {suffix}")
     if suffix in {".h", ".cc"}:
         with_literals, bare = split_code(text)
-        if path.startswith("metis/"):
-            yield from check_includes(path, with_literals, bare)
+        yield from check_includes(path, with_literals, bare)
         yield from check_bans(path, with_literals, bare)
         if suffix == ".h":
             yield from check_header(path, text, bare)

@@ -123,6 +123,24 @@ class Layers(TreeTest):
             self.assertLessEqual(set(layers.split()), above, layer)
             above.add(layer)
 
+    def test_no_way_around_through_a_directory_above(self):
+        for header in ("metis/federation/../store/x.h", "metis/core/../../apps/x.h", "../core/ids.h"):
+            for path in ("metis/federation/a.cc", "apps/a.cc", "tests/laws/a.cc", "bench/a.cc"):
+                self.expect(path, f'#include "{header}"\n', (1, "include"))
+        self.expect("metis/federation/a.cc", "#include <../fstream>\n", (1, "include"))
+        self.expect("metis/federation/a.cc", '#include "metis/core/a..b.h"\n')
+
+    def test_fixtures_are_for_tests(self):
+        fixture = '#include "metis/federation/testing.h"\n'
+        for path in ("metis/federation/a.cc", "metis/drivers/a.cc", "apps/a.cc", "bench/a.cc"):
+            self.expect(path, fixture, (1, "include"))
+        self.expect("metis/federation/a.h", HEADER + fixture, (3, "include"))
+        self.expect("metis/drivers/testing.h", HEADER + fixture)
+        self.expect("tests/loopback/sites.h", HEADER + fixture)
+        for path in ("metis/federation/a_test.cc", "apps/a_test.cc", "tests/laws/a.cc"):
+            self.expect(path, fixture)
+        self.expect("metis/core/a_test.cc", fixture, (1, "layer"))
+
     def test_only_directives_are_includes(self):
         text = '// #include <torch/torch.h>\n/*\n#include <torch/torch.h>\n*/\nauto s = R"(\n#include <grpc.h>\n)";\n'
         self.expect("metis/core/a.cc", text)
@@ -141,23 +159,27 @@ class Bans(TreeTest):
     def test_the_pure_core_has_no_clock(self):
         for code in ("auto t = std::chrono::steady_clock::now();", "std::chrono::system_clock c;",
                      "using C = std::chrono::high_resolution_clock;", "time(nullptr);", "std::time(&t);",
-                     "::time(x);", "gettimeofday(&tv, nullptr);", "clock_gettime(CLOCK_REALTIME, &ts);"):
+                     "::time(x);", "gettimeofday(&tv, nullptr);", "clock_gettime(CLOCK_REALTIME, &ts);",
+                     "auto t = clock();", "::clock ( );", "std::clock();", "timespec_get(&ts, TIME_UTC);"):
             self.expect_ban("metis/core/a.cc", code, "clock")
             self.expect_ban("metis/federation/a.cc", code, "clock")
             self.expect_allowed("metis/rpc/a.cc", code)
             self.expect_allowed("metis/core/a_test.cc", code)
 
     def test_words_that_only_look_like_a_clock_pass(self):
-        for code in ("Instant time() const;", "round_time(0);", "event.time();", "Seconds(time);"):
+        for code in ("Instant time() const;", "round_time(0);", "event.time();", "Seconds(time);",
+                     "host.clock();", "host->clock();", "o_clock();", "Start(clock);"):
             self.expect_allowed("metis/federation/a.cc", code)
 
     def test_randomness_is_keyed_everywhere_in_metis(self):
         for code in ("int x = rand();", "x = std::rand();", "srand(1);", "std::random_device d;",
-                     "std::mt19937 g(1);", "std::mt19937_64 g;"):
+                     "std::mt19937 g(1);", "std::mt19937_64 g;", "std::ranlux24 g;", "std::ranlux48_base g;",
+                     "std::knuth_b g;", "x = drand48();", "x = lrand48();", "srand48(1);", "x = random();",
+                     "x = ::random( );", "srandom(1);"):
             for path in ("metis/core/a.cc", "metis/data/a.cc", "metis/sim/a_test.cc"):
                 self.expect_ban(path, code, "random")
             self.expect_allowed("apps/a.cc", code)
-        self.expect_allowed("metis/sim/a.cc", "Random random(key); operand(1); random.Next();")
+        self.expect_allowed("metis/sim/a.cc", "Random random(key); operand(1); random.Next(); a.random();")
 
     def test_the_pure_core_prints_nothing(self):
         for code in ("std::cout << 1;", "std::cerr << 1;", 'printf("x");', 'std::fprintf(stderr, "x");'):
@@ -169,13 +191,24 @@ class Bans(TreeTest):
 
     def test_federation_has_no_threads(self):
         for code in ("std::thread t;", "std::mutex m;", "#include <thread>", "#include <mutex>",
-                     "std::atomic<int> n;", "std::shared_mutex m;", "std::jthread t;"):
+                     "std::atomic<int> n;", "std::shared_mutex m;", "std::jthread t;", "#include <semaphore>",
+                     "#include <latch>", "#include <barrier>", "std::latch l(1);", "std::binary_semaphore s(0);",
+                     "std::barrier b(2);"):
             self.expect_ban("metis/federation/a.cc", code, "thread")
             self.expect_allowed("metis/learner/a.cc", code)
 
-    def test_federation_has_no_files(self):
+    def test_core_starts_no_threads_but_may_lock(self):
+        for code in ("std::thread t;", "std::jthread t;", "#include <thread>", "#include <future>",
+                     "auto f = std::async(Work);", "#include <semaphore>", "#include <latch>", "#include <barrier>"):
+            self.expect_ban("metis/core/a.cc", code, "thread")
+            self.expect_allowed("metis/core/a_test.cc", code)
+        for code in ("#include <mutex>", "std::mutex m;", "std::once_flag f;", "std::atomic<int> n;"):
+            self.expect_allowed("metis/core/a.cc", code)
+
+    def test_the_pure_core_has_no_files(self):
         for code in ("#include <fstream>", 'std::ofstream f("x");', 'FILE* f = fopen("x", "r");'):
             self.expect_ban("metis/federation/a.cc", code, "file")
+            self.expect_ban("metis/core/a.cc", code, "file")
             self.expect_allowed("metis/store/a.cc", code)
 
     def test_federation_has_no_hash_order(self):
@@ -220,6 +253,12 @@ class Shape(TreeTest):
 
     def test_a_header_is_included_once(self):
         self.expect("metis/core/a.h", "// A thing.\n// #pragma once\n", (1, "pragma-once"))
+
+    def test_cpp_has_two_suffixes(self):
+        for suffix in ("hpp", "cpp", "inc", "cxx", "hh", "ipp"):
+            self.expect(f"metis/core/a.{suffix}", "int a;\n", (1, "suffix"))
+            self.expect(f"apps/a.{suffix}", "int a;\n", (1, "suffix"))
+        self.expect("metis/core/a.cmake", "set(a 1)\n")
 
     def test_white_space(self):
         space = (2, "white-space")

@@ -168,7 +168,8 @@ std::string FormatReference() {
   out += Text(
       "\n## [[", kGroup, "]]\n\n", kGroupDocumentation,
       " Without any, there are two:\n`fast` with the defaults below, and `slow`, which takes ten "
-      "times as long for a batch.\n\n",
+      "times as long for a batch\nand has `vc_loss_pct = 1` and `vc_tombstones = 1` of its "
+      "own.\n\n",
       MarkdownTable(GroupKeys(), PlainGroup()));
   return out;
 }

@@ -1,8 +1,10 @@
-"""What `cmake --install` puts beside the programs: units that systemd accepts and that name options that exist.
+"""What `cmake --install` puts beside the programs: units that systemd accepts and that name options that exist. And what a
+machine needs beside them: the packages that docs/deploy.md names.
 
 Usage: deploy_test.py DIRECTORY_OF_THE_PROGRAMS
 """
 
+import os
 import re
 import shlex
 import shutil
@@ -15,6 +17,8 @@ from pathlib import Path
 BIN = Path(sys.argv.pop(1)).resolve() if len(sys.argv) > 1 else Path("build/dev/bin").resolve()
 UNITS = ["metis-controller.service", "metis-learner@.service", "metis-observer@.service"]
 MOST_EXPOSED = 20  # tenths, of systemd's scale from 0 (locked in) to 10
+PAGE = Path(__file__).resolve().parents[2] / "docs/deploy.md"
+EVERYWHERE = {"libc6", "libgcc-s1", "libstdc++6"}  # what every C++ program needs
 
 
 def run(*command):
@@ -117,6 +121,54 @@ class DeployTest(unittest.TestCase):
         for unit in UNITS:
             page = self.value(unit, "Documentation").removeprefix("file:")
             self.assertTrue(Path(page).exists(), page)
+
+    def test_the_observer_of_the_example_tests_on_all_of_its_file_as_on_the_page(self):
+        self.assertRegex(PAGE.read_text(), r"(?m)^metis observer .*--data test.npz --whole$")
+        example = (self.prefix / "share/doc/metis/examples/observer.conf.example").read_text()
+        self.assertRegex(example, r"(?m)^METIS_OPTIONS=.*/test.npz --whole$")
+
+
+class PackagesTest(unittest.TestCase):
+    """A machine that is only a controller: programs are copied to it, and packages installed."""
+
+    def libraries(self, program):
+        linked = run("ldd", BIN / program)
+        self.assertEqual(linked.returncode, 0, linked.stderr)
+        self.assertNotIn("not found", linked.stdout, program)
+        paths = re.findall(r"=> (/\S+) ", linked.stdout)
+        self.assertTrue(paths, linked.stdout)
+        return {path for path in paths if not re.search(r"/lib[a-z]+san\.so", path)}  # a sanitizer's own
+
+    def owners(self, libraries):
+        """The packages of all of them, asked for at once: every question reads the lists of all packages."""
+        # Where /lib is /usr/lib, a package may have a file under either name.
+        real = {os.path.realpath(library) for library in libraries}
+        told = run("dpkg", "-S", *sorted(real | {path.removeprefix("/usr") for path in real})).stdout
+        owners = {}
+        for package, path in re.findall(r"(?m)^([^:,\s]+).*: (/\S+)$", told):
+            owners[os.path.realpath(path)] = package
+        self.assertEqual(real - owners.keys(), set(), "of no package")
+        return set(owners.values())
+
+    def with_dependencies(self, packages):
+        known, new = set(), set(packages)
+        while new:
+            known |= new
+            told = run("dpkg-query", "-W", "-f", "${Pre-Depends}, ${Depends}\n", *sorted(new)).stdout
+            new = set(re.findall(r"(?:^|[,|])\s*([a-z0-9][a-z0-9+.-]+)", told, re.MULTILINE)) - known
+        return known
+
+    def test_the_page_names_the_packages_of_the_programs_that_it_says_to_copy(self):
+        if not all(map(shutil.which, ["ldd", "dpkg", "dpkg-query"])):
+            self.skipTest("this is no Debian system")
+        paragraph = re.search(r"(?ms)^A machine that is only a controller.*?\n\n", PAGE.read_text())[0]
+        quoted = re.findall(r"`([^`]+)`", paragraph)
+        programs = [words for words in quoted if words.startswith("metis")]
+        self.assertIn("metis-controller", programs)
+        (packages,) = [words.split() for words in quoted if words.startswith("lib")]
+        self.assertEqual(packages, sorted(packages))
+        needed = self.owners(set.union(*map(self.libraries, programs)))
+        self.assertEqual(needed - self.with_dependencies(packages) - EVERYWHERE, set(), "not on the page")
 
 
 if __name__ == "__main__":

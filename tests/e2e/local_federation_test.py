@@ -16,8 +16,10 @@ SCRIPT = SCRIPTS / "local_federation.sh"
 
 class LocalFederationTest(LearningTest):
     def script(self, *arguments):
+        temporary = self.home / "a place"  # with a space in its name
+        temporary.mkdir(exist_ok=True)
         with subprocess.Popen([str(SCRIPT), *map(str, arguments)], cwd=self.home, text=True,
-                              env=dict(os.environ, HOME=str(self.home)), stdin=subprocess.DEVNULL,
+                              env=dict(os.environ, HOME=str(self.home), TMPDIR=str(temporary)), stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
             try:
                 said = run.communicate(timeout=600)
