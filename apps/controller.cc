@@ -34,7 +34,7 @@ int Main(int argc, const char* const* argv) {
       "own)\n"
       "  metis controller --run runs/try --insecure             (built-in data, this machine)\n\n"
       "Exit codes: 0 finished or ended by an operator, 1 failed, 2 wrong command line, 75 out of\n"
-      "file descriptors (start it again: it goes on).");
+      "file descriptors, or the disk did not give a model back (start it again: it goes on).");
   app.add_option("FILE", options.file,
                  "Configuration (see `metis init`); default: that of the run, or none");
   app.add_option("--model", options.model,

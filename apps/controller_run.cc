@@ -71,6 +71,7 @@ class ControllerRun {
   // Writes what the run came to.
   Result<void> Conclude();
   void PrintClosing() const;
+  bool failed() const { return failed_; }
 
  private:
   std::string Path(const char* name) const { return Text(options_.run, "/", name); }
@@ -103,7 +104,8 @@ class ControllerRun {
   // Null: there is none. Ends last, once everything is written: it waits for whoever reads slowly.
   std::unique_ptr<dashboard::Dashboard> dashboard_;
   std::atomic<bool> finished_ = false;
-  std::atomic<bool> deaf_ = false;  // the server hears nobody new any more
+  std::atomic<bool> deaf_ = false;    // the server hears nobody new any more
+  std::atomic<bool> failed_ = false;  // the host handles nothing any more
   uint64_t tests_told_ = 0;
   std::optional<metis::Version> best_kept_, best_refused_;
   report::Json summary_;
@@ -186,6 +188,10 @@ Result<void> ControllerRun::OpenHost() {
     options.before_snapshot = [this] { return writer_->Sync(); };
   }
   options.before_event = [this] { return writer_->Ready(); };
+  options.on_failure = [this](const std::string& why) {
+    Say(Text(why, ". Nothing is lost: everything that was acknowledged is in the log"));
+    failed_ = true;
+  };
   options.watch = [this](const Controller& controller, const drivers::HostView& view) {
     Show(controller, view);
   };
@@ -300,10 +306,10 @@ void ControllerRun::Tell(const View& view) {
   });
 }
 
-// Until the end, Ctrl-C, or the lack of descriptors.
+// Until the end, Ctrl-C, the lack of descriptors, or a model that cannot be read.
 int ControllerRun::Serve(const Interrupts& interrupts) {
   host_->OnFinished([this] { finished_ = true; });
-  while (!finished_ && !interrupts.asked() && !deaf_) {
+  while (!finished_ && !interrupts.asked() && !deaf_ && !failed_) {
     const View view = Look();
     Tell(view);
     KeepBest(view.best);
@@ -320,11 +326,17 @@ int ControllerRun::Serve(const Interrupts& interrupts) {
   std::error_code ignored;
   fs::remove(Path(kAddressFile), ignored);
   control_.reset();
+  if (failed_) {
+    console_.Say(
+        "ended because the disk did not give a model back. Start it again: it goes on once the "
+        "file can be read; if it cannot be, restore the run directory from a copy");
+    return kStartAgain;
+  }
   if (!deaf_ || finished_) return kOk;
   console_.Say(
       "out of file descriptors: nobody can connect any more. Start it again: it goes on; raise "
       "the limit (ulimit -n) or lower network.max_connections");
-  return kDeaf;
+  return kStartAgain;
 }
 
 Result<void> ControllerRun::Conclude() {
@@ -394,6 +406,7 @@ Result<int> RunController(const ControllerOptions& options, const Interrupts& in
   ControllerRun run(options, *std::move(setup));
   if (Result<void> opened = run.Open(*std::move(trust)); !opened) return opened.error();
   const int code = run.Serve(interrupts);
+  if (run.failed()) return code;  // what it holds is not what the log says
   if (Result<void> concluded = run.Conclude(); !concluded) return concluded.error();
   run.PrintClosing();
   return code;

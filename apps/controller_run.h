@@ -14,8 +14,9 @@
 
 namespace metis::apps {
 
-// For a supervisor: no participant can connect any more, start it again.
-inline constexpr int kDeaf = 75;
+// For a supervisor: no participant can connect any more, or a model could not be read from the
+// disk. Started again it goes on.
+inline constexpr int kStartAgain = 75;
 
 struct ControllerOptions {
   std::string file;  // configuration; empty: the run's own, or the defaults

@@ -33,9 +33,11 @@ enum class PlantedBug {
   kHugePasses,             // the gate lets finite values of any magnitude through
   kOldShareKept,           // p' is not subtracted from P
   kUnjoinedLifeCounts,     // a life that has not joined keeps its predecessor live
+  kEvaluatorSkipped,       // one live evaluator is never asked
+  kUnreadIgnored,          // what came of a model that could not be read leaves
 };
 
-inline constexpr std::array<std::string_view, 24> kPlantedBugNames = {"none",
+inline constexpr std::array<std::string_view, 26> kPlantedBugNames = {"none",
                                                                       "lost-update",
                                                                       "double-apply",
                                                                       "version-reuse",
@@ -58,7 +60,9 @@ inline constexpr std::array<std::string_view, 24> kPlantedBugNames = {"none",
                                                                       "commit-out-of-order",
                                                                       "huge-passes",
                                                                       "old-share-kept",
-                                                                      "unjoined-life-counts"};
+                                                                      "unjoined-life-counts",
+                                                                      "evaluator-skipped",
+                                                                      "unread-ignored"};
 
 #ifdef METIS_PLANTED_BUGS
 // The one bug that is on. Set between runs by the test that plants it; never in a production build.

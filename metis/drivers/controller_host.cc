@@ -45,14 +45,15 @@ std::optional<LearnerId> ParticipantOf(const Event& event) {
 struct ControllerHost::State {
   using Watch = std::function<void(const federation::Controller&, const HostView&)>;
 
-  State(std::unique_ptr<DurableController> opened, const federation::MembershipSettings& settings,
-        Recorder* record, Watch looks, Say words)
+  State(std::unique_ptr<DurableController> opened, ControllerHostOptions& options, Recorder* record,
+        Say words)
       : durable(std::move(opened)),
-        membership(settings),
+        membership(options.settings.membership),
         recorder(record),
-        watch(std::move(looks)),
-        announcer(durable->controller(), settings.silence, std::move(words)),
-        liveness(settings.silence),
+        watch(std::move(options.watch)),
+        on_failure(std::move(options.on_failure)),
+        announcer(durable->controller(), membership.silence, std::move(words)),
+        liveness(membership.silence),
         loop(durable->controller().now()) {
     for (const auto& [learner, member] : controller().membership().all()) {
       names.emplace(member.declared.name, learner);
@@ -90,6 +91,7 @@ struct ControllerHost::State {
 
   // Owned by the loop.
   ControllerTransport* transport = nullptr;
+  std::function<void(const std::string&)> on_failure;  // null once it was called
   Announcer announcer;
   LivenessWatch liveness;
   Instant checked;  // when silence was last looked for
@@ -132,6 +134,7 @@ void ControllerHost::State::Begin() {
 }
 
 void ControllerHost::State::Heard(const FromParticipant& message) {
+  if (durable->failed()) return;  // nothing that it would say is true
   heard[message.from] = loop.now();
   if (greeted.erase(message.from) > 0) PromiseAgain(message.from);
   if (message.event) Process(*message.event);
@@ -164,7 +167,8 @@ void ControllerHost::State::AskAgain() {
   }
 }
 
-// False: the log refused it, and nothing has happened.
+// False: the log refused it, and nothing has happened; or what came of it cannot be told
+// (DurableController::failed()), and this host ends.
 bool ControllerHost::State::Process(const Event& event) {
   const std::optional<LearnerId> participant = ParticipantOf(event);
   std::optional<Member> before;
@@ -176,6 +180,10 @@ bool ControllerHost::State::Process(const Event& event) {
   if (Result<void> handled = durable->Handle(now, event, actions); !handled) {
     ++dropped;
     refusal = handled.error().message;
+    if (durable->failed()) {
+      if (auto tell = std::exchange(on_failure, nullptr)) tell(refusal);
+      return false;
+    }
     announcer.Sometimes(now, Text("the log refuses events, this one is dropped (",
                                   federation::kEventNames[event.index()], "): ", refusal));
     refused = true;
@@ -285,6 +293,10 @@ void ControllerHost::State::Operate(federation::OperatorCommand::Kind kind, cons
   Result<CommandPlan> plan = PlanCommand(controller(), kind, name);
   if (!plan) return answer(plan.error());
   if (plan->command && !Process(*plan->command)) {
+    if (durable->failed()) {
+      return answer(Unavailable(Text("the controller ends, because it cannot read a model (",
+                                     refusal, "): look again once it was started anew")));
+    }
     return answer(
         Unavailable(Text("nothing has changed, because the controller's log refuses "
                          "events: ",
@@ -296,6 +308,7 @@ void ControllerHost::State::Operate(federation::OperatorCommand::Kind kind, cons
 }
 
 void ControllerHost::State::Show() {
+  if (durable->failed()) return;
   news = false;
   shown = loop.now();
   watch(controller(), {shown, heard, dropped});
@@ -335,8 +348,7 @@ Result<std::unique_ptr<ControllerHost>> ControllerHost::Open(ControllerHostOptio
                                .before_snapshot = std::move(options.before_snapshot)});
   if (!durable) return durable.error();
   return std::unique_ptr<ControllerHost>(new ControllerHost(
-      std::make_unique<State>(std::move(*durable), options.settings.membership, recorder,
-                              std::move(options.watch), std::move(say))));
+      std::make_unique<State>(std::move(*durable), options, recorder, std::move(say))));
 }
 
 void ControllerHost::Start(ControllerTransport& transport) {

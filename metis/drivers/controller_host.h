@@ -37,6 +37,9 @@ struct ControllerHostOptions {
   std::unique_ptr<federation::ModelStore> store = nullptr;
   std::function<Result<void>()> before_event = nullptr;
   std::function<Result<void>()> before_snapshot = nullptr;
+  // Called on the loop, once: a learner's model could not be read (DurableController::failed()),
+  // and no event is handled any more. To go on, open the host again.
+  std::function<void(const std::string& why)> on_failure = nullptr;
   // Called on the loop, for whoever shows how the federation stands: at the start, soon after
   // something has happened (kNewsAfter), after a command and at the end at once, and otherwise
   // every kNewsAtLeast. It must not wait.

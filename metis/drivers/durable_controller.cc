@@ -7,7 +7,8 @@ namespace metis::drivers {
 DurableController::DurableController(const federation::Settings& settings, ModelPtr initial,
                                      ModelPool& pool, EventLog& log, DurableOptions options)
     : options_(std::move(options)),
-      controller_(settings, std::move(initial), pool, *options_.store),
+      store_(std::move(options_.store)),
+      controller_(settings, std::move(initial), pool, store_),
       log_(log) {}
 
 Result<std::unique_ptr<DurableController>> DurableController::Open(
@@ -26,6 +27,7 @@ Result<void> DurableController::Recover() {
                      [this, &actions](const LoggedEvent& logged) -> Result<void> {
                        actions.clear();
                        controller_.Handle(logged.time, logged.event, actions);
+                       if (Result<void> read = CheckStore(); !read) return read;
                        Count(logged.event);
                        if (options_.recorder == nullptr) return {};
                        options_.recorder->Event(logged.time, logged.event);
@@ -44,6 +46,7 @@ Result<void> DurableController::Handle(Instant now, const federation::Event& eve
     controller_.Handle(now, event, out);
     return {};
   }
+  if (failure_) return *failure_;
   if (options_.before_event) {
     if (Result<void> ready = options_.before_event(); !ready) return ready;
   }
@@ -58,9 +61,21 @@ Result<void> DurableController::Handle(Instant now, const federation::Event& eve
     bytes_since_snapshot_ = 0;
   }
   if (Result<void> appended = log_.Append(now, event); !appended) return appended;
+  const auto before = static_cast<std::ptrdiff_t>(out.size());
   controller_.Handle(now, event, out);
+  if (Result<void> read = CheckStore(); !read) {
+    out.erase(out.begin() + before, out.end());
+    return read;
+  }
   Count(event);
   return {};
+}
+
+Result<void> DurableController::CheckStore() {
+  if (Planted(PlantedBug::kUnreadIgnored)) return {};
+  if (!store_.failure() || !log_.remembers()) return {};
+  failure_ = store_.failure()->In("a learner's latest model");
+  return *failure_;
 }
 
 void DurableController::Count(const federation::Event& event) {

@@ -13,6 +13,7 @@
 #include "metis/core/result.h"
 #include "metis/drivers/event_log.h"
 #include "metis/drivers/recorder.h"
+#include "metis/drivers/watched_store.h"
 #include "metis/federation/controller.h"
 
 namespace metis::drivers {
@@ -41,9 +42,16 @@ class DurableController {
                                                          ModelPtr initial, ModelPool& pool,
                                                          EventLog& log, DurableOptions options);
 
-  // Logs the event, then handles it; on an error nothing has happened.
+  // Logs the event, then handles it; on an error nothing has happened, and the next event may be
+  // taken, unless it has failed().
   Result<void> Handle(Instant now, const federation::Event& event,
                       std::vector<federation::Action>& out);
+
+  // A learner's model could not be read while the latest event was handled: what came of it is not
+  // what the log says, so that none of it was handed out, and nothing more is handled. The event is
+  // in the log: to go on, open it again. Never with a log that remembers nothing, where what was
+  // decided stands.
+  bool failed() const { return failure_.has_value(); }
 
   const federation::Controller& controller() const { return controller_; }
 
@@ -51,13 +59,16 @@ class DurableController {
   DurableController(const federation::Settings& settings, ModelPtr initial, ModelPool& pool,
                     EventLog& log, DurableOptions options);
   Result<void> Recover();
+  Result<void> CheckStore();
   void Count(const federation::Event& event);
 
   DurableOptions options_;
+  WatchedStore store_;
   federation::Controller controller_;
   EventLog& log_;
-  uint64_t since_snapshot_ = 0;          // events
-  uint64_t bytes_since_snapshot_ = 0;    // of their models
+  uint64_t since_snapshot_ = 0;        // events
+  uint64_t bytes_since_snapshot_ = 0;  // of their models
+  std::optional<Error> failure_;
   std::optional<LoggedEvent> unlogged_;  // only ever set by the planted bug action-before-durable
 };
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "metis/drivers/testing.h"
 
 namespace metis::drivers {
@@ -207,6 +209,89 @@ TEST_F(DurableControllerTest, AnEventThatItsRecordCannotTakeIsRefusedWhole) {
   EXPECT_EQ(running->controller().StateHash(), harness_.controller().StateHash());
   EXPECT_EQ(Open(1000)->controller().StateHash(), harness_.controller().StateHash())
       << "nothing refused is in the log";
+}
+
+// With a log of its own, and a disk that gives nothing back after the second commit: how far it
+// gets with the events of the harness.
+class UnreadableModels : public DurableControllerTest {
+ protected:
+  std::unique_ptr<federation::FlakyStore> MakeDisk() {
+    auto store = std::make_unique<federation::FlakyStore>();
+    disk_ = store.get();
+    return store;
+  }
+  Result<std::unique_ptr<DurableController>> OpenOn(EventLog& log) {
+    return DurableController::Open(harness_.settings(), harness_.initial(),
+                                   harness_.models().pool(), log, {.store = MakeDisk()});
+  }
+  // How many events it took, the one that it could not handle among them.
+  size_t Run(DurableController& running, std::vector<Action>& out) {
+    size_t taken = 0;
+    for (const auto& [time, event] : harness_.history()) {
+      disk_->get_fails = running.controller().statistics().commits >= 2;
+      const size_t before = out.size();
+      ++taken;
+      if (running.Handle(time, event, out).ok()) continue;
+      EXPECT_EQ(out.size(), before) << "what it decided must not leave";
+      break;
+    }
+    disk_->get_fails = false;
+    return taken;
+  }
+
+  federation::FlakyStore* disk_ = nullptr;
+};
+
+TEST_F(UnreadableModels, EndItBeforeAnythingLeavesAndTheLogGoesOn) {
+  Play(harness_);
+  auto running = OpenOn(log_).value();
+  std::vector<Action> out;
+  const size_t taken = Run(*running, out);
+  ASSERT_LT(taken, harness_.history().size());
+  EXPECT_TRUE(running->failed());
+  const auto& [time, next] = harness_.history()[taken];
+  const size_t before = out.size();
+  const Result<void> more = running->Handle(time, next, out);
+  ASSERT_FALSE(more.ok()) << "its state is not what its log says, even if the disk is well again";
+  EXPECT_EQ(more.error().message, "a learner's latest model: the disk is gone");
+  EXPECT_EQ(out.size(), before);
+
+  auto again = OpenOn(log_).value();
+  for (size_t i = taken; i < harness_.history().size(); ++i) {
+    const auto& [then, event] = harness_.history()[i];
+    ASSERT_TRUE(again->Handle(then, event, out).ok());
+  }
+  EXPECT_EQ(again->controller().StateHash(), harness_.controller().StateHash())
+      << "the event that could not be handled was in the log, and those after it were not";
+}
+
+TEST_F(UnreadableModels, AreAnErrorWhereTheLogIsFolded) {
+  Play(harness_);
+  auto running = Open(1000);
+  std::vector<Action> out;
+  for (const auto& [time, event] : harness_.history()) {
+    ASSERT_TRUE(running->Handle(time, event, out).ok());
+  }
+  std::unique_ptr<federation::FlakyStore> store = MakeDisk();
+  store->get_fails = true;
+  const auto opened =
+      DurableController::Open(harness_.settings(), harness_.initial(), harness_.models().pool(),
+                              log_, {.store = std::move(store)});
+  ASSERT_FALSE(opened.ok());
+  EXPECT_EQ(opened.error().message, "a learner's latest model: the disk is gone");
+}
+
+TEST_F(UnreadableModels, RefuseAnUpdateWhereNoLogSaysOtherwise) {
+  Play(harness_);
+  NoEventLog none;
+  auto running = OpenOn(none).value();
+  std::vector<Action> out;
+  EXPECT_EQ(Run(*running, out), harness_.history().size());
+  EXPECT_FALSE(running->failed());
+  EXPECT_TRUE(std::any_of(out.begin(), out.end(), [](const Action& action) {
+    const auto* rejected = std::get_if<federation::RejectUpdate>(&action);
+    return rejected != nullptr && rejected->reason == federation::RejectReason::kStorage;
+  }));
 }
 
 TEST_F(DurableControllerTest, ALogThatCannotBeReadIsAnError) {

@@ -43,6 +43,8 @@ class EventLog {
   virtual Result<void> Replay(const OnSnapshot& on_snapshot, const OnEvent& on_event) const;
   // How many events there were before the latest snapshot: where the record of a run goes on.
   virtual uint64_t events_before_snapshot() const = 0;
+  // False: a restart begins anew.
+  virtual bool remembers() const { return true; }
 };
 
 // Survives a simulated crash of the controller, since it lives outside it.
@@ -76,6 +78,7 @@ class NoEventLog final : public EventLog {
   }
   Result<Recovered> Load() const override { return Recovered(); }
   uint64_t events_before_snapshot() const override { return before_snapshot_; }
+  bool remembers() const override { return false; }
   uint64_t events() const { return events_; }  // appended so far
 
  private:

@@ -55,6 +55,7 @@ struct ObserverHost::State {
   Incarnation life() const { return options.declared.incarnation; }
 
   void Join();
+  void Reconnected();
   void Leave();
   void Handle(const federation::Action& message);
   void Hear(const federation::AcceptJoin& message);
@@ -80,6 +81,7 @@ struct ObserverHost::State {
   bool accepted = false;
   bool over = false;
   std::deque<federation::RequestTest> tests;  // the first one is under way
+  bool in_vain = false;                       // that one's answer is not wanted any more
 
   // --- The testing thread's
   const Testers testers;
@@ -105,6 +107,10 @@ void ObserverHost::Receive(federation::Action message) {
       [state = state_.get(), message = std::move(message)] { state->Handle(message); });
 }
 
+void ObserverHost::Reconnected() {
+  state_->loop.Post([state = state_.get()] { state->Reconnected(); });
+}
+
 void ObserverHost::Leave() {
   state_->loop.Post([state = state_.get()] { state->Leave(); });
 }
@@ -119,6 +125,12 @@ void ObserverHost::State::Join() {
   if (accepted || over) return;
   transport.Send(options.declared);
   loop.At(loop.now() + options.retry, [this] { Join(); });
+}
+
+// A learner that was forgotten is told so when it asks or sends. Nothing that an observer says is
+// answered, and joining again changes nothing where it is known.
+void ObserverHost::State::Reconnected() {
+  if (accepted && !over) transport.Send(options.declared);
 }
 
 void ObserverHost::State::Leave() {
@@ -157,8 +169,16 @@ void ObserverHost::State::Hear(const federation::RefuseJoin& message) {
 void ObserverHost::State::Hear(const federation::Dismiss& message) { Finish(message.reason); }
 
 void ObserverHost::State::Hear(const federation::RequestTest& request) {
-  for (const federation::RequestTest& queued : tests) {
-    if (queued.version == request.version) return;
+  for (size_t i = in_vain ? 1 : 0; i < tests.size(); ++i) {
+    if (tests[i].version != request.version) continue;
+    if (tests[i].model->Fingerprint() == request.model->Fingerprint()) return;
+    // Of a controller that was restored from an older copy: that version is another one now.
+    if (i > 0) {
+      tests[i] = request;
+      return;
+    }
+    in_vain = true;
+    break;
   }
   tests.push_back(request);
   if (tests.size() == 1) BeginTest();
@@ -177,9 +197,11 @@ void ObserverHost::State::TestDone(Result<learner::Evaluation> tested) {
   const Version version = tests.front().version;
   tests.pop_front();
   if (!tested) return Finish(tested.error().In(Text("can't test version ", version)));
-  say(Text("tested version ", version, ": loss ", Fixed(tested->loss, 4)));
-  transport.Send(federation::CommunityTested{self(), life(), version, std::move(tested->counts),
-                                             tested->loss});
+  if (!std::exchange(in_vain, false)) {
+    say(Text("tested version ", version, ": loss ", Fixed(tested->loss, 4)));
+    transport.Send(federation::CommunityTested{self(), life(), version, std::move(tested->counts),
+                                               tested->loss});
+  }
   if (!tests.empty()) BeginTest();
 }
 

@@ -30,7 +30,9 @@ class ObserverHost final : public ParticipantInbox {
   ~ObserverHost() override;
 
   void Start();
-  void Receive(federation::Action message) override;  // any thread
+  // Any thread.
+  void Receive(federation::Action message) override;
+  void Reconnected() override;
   void Leave();
   Result<std::string> Wait();
   std::optional<Result<std::string>> WaitFor(Duration longest);

@@ -72,6 +72,39 @@ TEST_F(ObserverHostTest, JoinsUntilItIsAccepted) {
   EXPECT_EQ(transport_.Count<federation::LearnerJoined>(), joined);
 }
 
+TEST_F(ObserverHostTest, JoinsOnceMoreInEveryNewConversation) {
+  Start();
+  transport_.Next<federation::LearnerJoined>(1);
+  host_->Reconnected();  // not accepted yet: it asks by itself
+  host_->Receive(federation::AcceptJoin{kSelf, kLife});
+  host_->Reconnected();
+  transport_.Next<federation::LearnerJoined>(2);
+  host_->Receive(federation::AcceptJoin{kSelf, kLife});
+  host_->Receive(Request(1, 2));
+  transport_.Next<federation::CommunityTested>();
+  EXPECT_EQ(transport_.Count<federation::LearnerJoined>(), 2u);
+}
+
+TEST_F(ObserverHostTest, AVersionThatIsAnotherModelNowIsTestedAgain) {
+  gate_.Close();
+  Start();
+  host_->Receive(federation::AcceptJoin{kSelf, kLife});
+  for (uint64_t version : {5u, 6u}) host_->Receive(Request(version, 2));
+  gate_.AwaitArrivals(2);  // 5 is under way
+  host_->Receive(Request(5, 7));
+  host_->Receive(Request(5, 7));
+  host_->Receive(Request(6, 3));
+  gate_.Open(100);
+  const auto sixth = transport_.Next<federation::CommunityTested>(1);
+  EXPECT_EQ(sixth.version, Version(6));
+  EXPECT_EQ(sixth.loss, (10 * 3.0 + 30 * 4.0) / 40);
+  const auto fifth = transport_.Next<federation::CommunityTested>(2);
+  EXPECT_EQ(fifth.version, Version(5));
+  EXPECT_EQ(fifth.loss, (10 * 7.0 + 30 * 8.0) / 40);
+  host_->Receive(Request(8, 1));
+  EXPECT_EQ(transport_.Next<federation::CommunityTested>(3).version, Version(8));
+}
+
 TEST_F(ObserverHostTest, AddsUpThePartsOfTheTestSetAndTestsAVersionOnce) {
   gate_.Close();
   Start();

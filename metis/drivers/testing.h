@@ -1,23 +1,27 @@
-// What tests of drivers share: histories of whole federations, a log that refuses; for participants
-// a transport that keeps what is sent, a trainer and an evaluator whose every step can be held
-// back. For tests only.
+// What tests of drivers share: histories of whole federations, a log that refuses, a host with
+// learners that answer at once; for participants a transport that keeps what is sent, a trainer and
+// an evaluator whose every step can be held back. For tests only.
 #pragma once
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "metis/core/text.h"
+#include "metis/drivers/controller_host.h"
 #include "metis/drivers/event_log.h"
 #include "metis/drivers/transport.h"
 #include "metis/federation/testing.h"
@@ -221,6 +225,169 @@ class RefusingLog final : public EventLog {
 
  private:
   MemoryEventLog log_;
+};
+
+// What was sent and said; waits until something is true of it.
+class Ears final : public ControllerTransport {
+ public:
+  void Send(LearnerId to, const federation::Action& message) override {
+    {
+      std::scoped_lock lock(mutex_);
+      sent_.emplace_back(to, message);
+    }
+    if (answer) answer(to, message);
+    changed_.notify_all();
+  }
+  void Say(const std::string& text) {
+    {
+      std::scoped_lock lock(mutex_);
+      said_.push_back(text);
+    }
+    changed_.notify_all();
+  }
+  size_t Said(const std::string& part) {
+    std::scoped_lock lock(mutex_);
+    return Count(part);
+  }
+  bool WaitSaid(const std::string& part, size_t times = 1) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, kPatience, [&] { return Count(part) >= times; });
+  }
+  template <typename T>
+  std::vector<T> Sent(LearnerId to) {
+    std::scoped_lock lock(mutex_);
+    std::vector<T> found;
+    for (const auto& [receiver, action] : sent_) {
+      const T* one = std::get_if<T>(&action);
+      if (receiver == to && one != nullptr) found.push_back(*one);
+    }
+    return found;
+  }
+  template <typename T>
+  bool WaitSent(LearnerId to) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, kPatience, [&] {
+      return std::any_of(sent_.begin(), sent_.end(), [&](const auto& each) {
+        return each.first == to && std::holds_alternative<T>(each.second);
+      });
+    });
+  }
+  std::string all_said() {
+    std::scoped_lock lock(mutex_);
+    return Join(said_, "\n");
+  }
+
+  std::function<void(LearnerId, const federation::Action&)> answer;  // set before the start
+
+ private:
+  size_t Count(const std::string& part) const {
+    return static_cast<size_t>(
+        std::count_if(said_.begin(), said_.end(),
+                      [&](const std::string& text) { return text.find(part) != text.npos; }));
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::pair<LearnerId, federation::Action>> sent_;
+  std::vector<std::string> said_;
+};
+
+// A federation whose learners answer at once, each by what it is sent.
+class Federation {
+ public:
+  explicit Federation(federation::Settings settings) : settings_(std::move(settings)) {
+    initial_ = models_.From(-1);
+    Open();
+  }
+
+  void Open(Recorder* recorder = nullptr, std::unique_ptr<federation::ModelStore> store = nullptr) {
+    ears = std::make_unique<Ears>();
+    const auto say = [ears = ears.get()](const std::string& text) { ears->Say(text); };
+    Result<std::unique_ptr<ControllerHost>> opened = ControllerHost::Open(
+        {.settings = settings_,
+         .initial = initial_,
+         .snapshot_every = 7,
+         .store = std::move(store),
+         .on_failure = [say](const std::string& why) { say("failed: " + why); }},
+        models_.pool(), log, recorder, say);
+    ASSERT_TRUE(opened.ok());
+    host = std::move(*opened);
+  }
+  void Start() { host->Start(*ears); }
+  void Restart() {
+    host->Stop();
+    host = nullptr;
+    Open();
+  }
+  // From now on learners send an update for every model that they get.
+  void Answering() {
+    ears->answer = [this](LearnerId to, const federation::Action& action) {
+      if (const auto* sent = std::get_if<federation::SendCommunity>(&action)) Update(to, *sent);
+    };
+  }
+
+  LearnerId IdOf(const std::string& name) {
+    std::promise<LearnerId> id;
+    host->Identify(name, [&](LearnerId found) { id.set_value(found); });
+    return id.get_future().get();
+  }
+  void Join(const std::string& name, LearnerId id, federation::Role role = {}) {
+    federation::LearnerJoined event;
+    event.learner = id;
+    event.incarnation = federation::kFirstLife;
+    event.role = role;
+    event.name = name;
+    event.training_examples = federation::TrainingExamples(id.value());
+    event.validation_counts = federation::ValidationCounts(id.value());
+    event.schema_hash = models_.schema()->hash();
+    Send(id, event);
+  }
+  void Send(LearnerId from, std::optional<federation::Event> event) {
+    host->Receive({from, federation::kFirstLife, std::move(event)});
+  }
+  void Update(LearnerId from, const federation::SendCommunity& sent) {
+    federation::UpdateReceived update;
+    update.id = {from, federation::kFirstLife, sent.answers.Next()};
+    update.base = sent.version;
+    update.steps = 10 + from.value();
+    update.model = models_.From(static_cast<float>(from.value()) + 0.5f);
+    update.own_counts = federation::CountsOf(federation::ValidationCounts(from.value()), 1);
+    update.cycle.cycle = update.id.sequence.value();
+    Send(from, update);
+  }
+  template <typename Look>
+  auto Ask(Look look) {
+    decltype(look(std::declval<const federation::Controller&>())) answer{};
+    host->Inspect(
+        [&](const federation::Controller& controller, Instant) { answer = look(controller); });
+    return answer;
+  }
+  bool WaitFor(const std::function<bool(const federation::Controller&)>& condition) {
+    const auto until = std::chrono::steady_clock::now() + kPatience;
+    while (!Ask(condition)) {
+      if (std::chrono::steady_clock::now() > until) return false;
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    return true;
+  }
+  uint64_t StateHash() {
+    return Ask([](const federation::Controller& controller) { return controller.StateHash(); });
+  }
+  bool WaitFinished() {
+    auto over = std::make_shared<std::promise<void>>();
+    std::future<void> done = over->get_future();
+    host->OnFinished([over] { over->set_value(); });
+    return done.wait_for(kPatience) == std::future_status::ready;
+  }
+
+  RefusingLog log;
+  std::unique_ptr<Ears> ears;  // outlives the host
+  std::unique_ptr<ControllerHost> host;
+
+ private:
+  federation::Settings settings_;
+  federation::Models models_;
+  ModelPtr initial_;
 };
 
 }  // namespace metis::drivers

@@ -43,6 +43,9 @@ class ParticipantInbox {
  public:
   virtual ~ParticipantInbox() = default;
   virtual void Receive(federation::Action message) = 0;
+  // Another conversation with the controller has begun, which may have been restored from an older
+  // copy of its state meanwhile.
+  virtual void Reconnected() {}
 };
 
 // Whom an action is a message to; empty for timers and notes.

@@ -1,5 +1,7 @@
 // The asynchronous protocol: every update renews the community at once, through the cache, and its
 // learner gets the result. The other learners go on with what they have.
+#include <algorithm>
+
 #include "metis/federation/immediate_protocol.h"
 
 namespace metis::federation {
@@ -23,7 +25,8 @@ class AsyncProtocol final : public ImmediateProtocol {
                                   std::vector<Failed>& failed) override {
     while (std::optional<WeighedUpdate> update = TakeOffered()) {
       const ModelPtr before = community_.Current();
-      Result<void> replaced = community_.RaiseScale(largest);
+      // Its learner may have begun a new life with fewer examples since it was received.
+      Result<void> replaced = community_.RaiseScale(std::max(largest, update->contribution));
       if (replaced) {
         replaced = community_.Replace(update->id.learner, update->contribution, update->model);
       }

@@ -127,6 +127,42 @@ TEST(AsyncProtocol, AWithdrawnLearnerLeavesTheOthersMean) {
   EXPECT_EQ(h.controller().protocol().total_contribution(), 77);
 }
 
+TEST(AsyncProtocol, AnUpdateThatWaitedThroughAPauseCountsByTheExamplesOfItsOwnLife) {
+  Harness h(SettingsFor("async-fedavg", 1));
+  LearnerJoined large = h.Joining(0);
+  large.training_examples = 5000;
+  h.Send(large);
+  h.Command(OperatorCommand::Kind::kPause);
+  h.Update(0, 1, 1);
+  LearnerJoined small = h.Joining(0, kSecondLife);
+  small.training_examples = 7;
+  h.Send(small);
+  h.Command(OperatorCommand::Kind::kResume);
+  EXPECT_EQ(h.One<CommunityCommitted>().total_contribution, 5000) << "beyond what 7 needs";
+  h.Update(0, 1, 2);
+  EXPECT_EQ(h.One<CommunityCommitted>().total_contribution, 7);
+}
+
+TEST(AsyncProtocol, ALearnerHasOneUpdateAtATime) {
+  Harness h(SettingsFor("async-dvw", 2));
+  h.JoinAll();
+  h.Update(0, 1, 1);
+  const UpdateReceived second = h.Updating(0, 2, 5);
+  for (int times = 0; times < 2; ++times) {
+    h.Send(second);
+    EXPECT_EQ(h.One<RejectUpdate>().reason, RejectReason::kLate);
+    EXPECT_EQ(h.One<RejectUpdate>().id, second.id);
+    EXPECT_EQ(h.Count<RequestEvaluation>() + h.Count<SendCommunity>(), 0u);
+    EXPECT_THAT(h.controller().Pending(), testing::ElementsAre(h.IdOf(0, 1)));
+  }
+  h.Update(0, 1, 1);
+  EXPECT_EQ(h.One<AcknowledgeUpdate>().id, h.IdOf(0, 1)) << "its verdict stands";
+  h.Answer(1, h.IdOf(0, 1), 3);
+  EXPECT_EQ(h.One<SendCommunity>().answers, Sequence(1));
+  h.Send(second);
+  EXPECT_EQ(h.One<AcknowledgeUpdate>().id, second.id);
+}
+
 TEST(AsyncProtocol, AStoreThatFailsRefusesTheUpdateByName) {
   FlakyStore store;
   Harness h(SettingsFor("async-fedavg", 2), &store);

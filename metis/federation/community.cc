@@ -32,6 +32,16 @@ void FloatExchange(const Model& before, double total, WeightedModel incoming,
   }
 }
 
+// Exactly: contribution / scale * 2^30.
+Result<int64_t> Quantise(double contribution, int scale_exponent) {
+  const double scale = std::ldexp(1.0, scale_exponent);
+  if (!(contribution >= 0 && contribution <= scale)) {
+    return Invalid(Text("contribution ", contribution, " is outside 0 to ", scale));
+  }
+  return static_cast<int64_t>(
+      std::nearbyint(std::ldexp(contribution, kContributionBits - scale_exponent)));
+}
+
 }  // namespace
 
 void Community::FreeSums::operator()(int64_t* sums) const { ::operator delete[](sums, kAlignment); }
@@ -55,12 +65,11 @@ Community::Community(ModelPtr initial, Gate gate, ModelPool& pool, ModelStore& s
 
 double Community::scale() const { return std::ldexp(1.0, scale_exponent_); }
 
-Result<int64_t> Community::Quantise(double contribution) const {
-  if (!(contribution >= 0 && contribution <= scale())) {
-    return Invalid(Text("contribution ", contribution, " is outside 0 to ", scale()));
-  }
-  return static_cast<int64_t>(
-      std::nearbyint(std::ldexp(contribution, kContributionBits - scale_exponent_)));
+int Community::ExponentFor(double largest) const {
+  METIS_CHECK(std::isfinite(largest) && largest >= 0);
+  int exponent = scale_exponent_;
+  while (std::ldexp(1.0, exponent) < largest) ++exponent;
+  return exponent;
 }
 
 Result<void> Community::Admit(LearnerId learner, const ModelPtr& model) const {
@@ -147,7 +156,7 @@ void Community::Exchange(WeightedModel incoming, WeightedModel outgoing) {
 }
 
 Result<void> Community::Replace(LearnerId learner, double contribution, ModelPtr model) {
-  Result<int64_t> share = Quantise(contribution);
+  Result<int64_t> share = Quantise(contribution, scale_exponent_);
   if (!share) return share.error();
   if (Result<void> admitted = Admit(learner, model); !admitted) return admitted.error();
   if (Result<void> sums = EnsureSums(); !sums) return sums.error();
@@ -189,7 +198,8 @@ Result<void> Community::Withdraw(LearnerId learner) {
   return {};
 }
 
-Result<void> Community::ReplaceAll(std::vector<Contribution> contributions) {
+Result<void> Community::ReplaceAll(std::vector<Contribution> contributions, double largest) {
+  const int exponent = ExponentFor(largest);
   if (contributions.size() > gate_.max_learners) {
     return Invalid(Text(contributions.size(),
                         " contributions are more than max_learners = ", gate_.max_learners));
@@ -198,7 +208,7 @@ Result<void> Community::ReplaceAll(std::vector<Contribution> contributions) {
   std::map<LearnerId, ModelPtr> models;
   int64_t total = 0;
   for (const Contribution& each : contributions) {
-    Result<int64_t> share = Quantise(each.contribution);
+    Result<int64_t> share = Quantise(each.contribution, exponent);
     if (!share) return share.error();
     if (Result<void> admitted = Admit(each.learner, each.model); !admitted) return admitted.error();
     METIS_CHECK(shares.emplace(each.learner, *share).second);
@@ -210,6 +220,7 @@ Result<void> Community::ReplaceAll(std::vector<Contribution> contributions) {
     if (!shares.contains(learner)) store_.Erase(learner);
   }
   shares_ = std::move(shares);
+  scale_exponent_ = exponent;
   models_kept_ = true;
   total_ = total;
   sums_ = nullptr;
@@ -245,9 +256,7 @@ Result<ModelPtr> Community::Recompute() const {
 }
 
 Result<void> Community::RaiseScale(double largest) {
-  METIS_CHECK(std::isfinite(largest) && largest >= 0);
-  int exponent = scale_exponent_;
-  while (std::ldexp(1.0, exponent) < largest) ++exponent;
+  const int exponent = ExponentFor(largest);
   if (exponent == scale_exponent_) return {};
   // Shares move to the coarser grid; ties to even, as in Quantise().
   std::map<LearnerId, int64_t> shares = shares_;

@@ -54,8 +54,9 @@ class Community {
   Result<void> Withdraw(LearnerId learner);
 
   // The whole set at once, as a synchronous round ends: whoever is not named is no longer part of
-  // it. One O(M N) pass. An error changes nothing.
-  Result<void> ReplaceAll(std::vector<Contribution> contributions);
+  // it. One O(M N) pass; the scale is raised to `largest` first, if that is higher, and no old
+  // model is read for it. An error changes nothing.
+  Result<void> ReplaceAll(std::vector<Contribution> contributions, double largest = 0);
 
   // The learner's model will hardly be read again before it is replaced.
   void SetAside(LearnerId learner) { store_.SetAside(learner); }
@@ -71,7 +72,7 @@ class Community {
 
   // Contributions are at most `scale`, a power of two: 1 for metrics, more for numbers of examples.
   // Raising it rebuilds the sums on the coarser grid, O(M N); it never falls. An error (store)
-  // changes nothing. Checked: largest >= 0, finite.
+  // changes nothing. Checked here and in ReplaceAll(): largest >= 0, finite.
   Result<void> RaiseScale(double largest);
   double scale() const;
 
@@ -91,8 +92,8 @@ class Community {
   };
   using Sums = std::unique_ptr<int64_t[], FreeSums>;
 
-  // Exactly: contribution / scale * 2^30.
-  Result<int64_t> Quantise(double contribution) const;
+  // Of the least scale that is neither below the present one nor below `largest`.
+  int ExponentFor(double largest) const;
   Result<void> Admit(LearnerId learner, const ModelPtr& model) const;
   WeightedModel Weighted(int64_t share, const ModelPtr& model) const;
   double Inverse() const;  // of P, from the sums' grid to plain values

@@ -112,6 +112,23 @@ TEST_F(CommunityTest, WithoutContributionTheModelStaysWhatItWas) {
   EXPECT_EQ(Values(community_.Current()), Values(models_.From(2)));
 }
 
+TEST_F(CommunityTest, ReplacingAllOnARaisedScaleEqualsRaisingItFirst) {
+  MemoryModelStore store;
+  Community other(community_.Current(), Gate(), models_.pool(), store);
+  for (Community* each : {&community_, &other}) {
+    ASSERT_TRUE(
+        each->ReplaceAll({{kAnna, 0.3, models_.From(1)}, {kBert, 1, models_.From(2)}}).ok());
+  }
+  const std::vector<Contribution> round{{kAnna, 17.3, models_.From(3)},
+                                        {kCleo, 3.1, models_.From(-2)}};
+  ASSERT_TRUE(other.RaiseScale(17.3).ok());
+  ASSERT_TRUE(other.ReplaceAll(round).ok());
+  EXPECT_FALSE(community_.ReplaceAll(round, 17.2 / 2).ok()) << "17.3 is outside 0 to 16";
+  EXPECT_EQ(community_.scale(), 1) << "an error changes nothing";
+  ASSERT_TRUE(community_.ReplaceAll(round, 17.3).ok());
+  EXPECT_EQ(StateBytes(community_), StateBytes(other));
+}
+
 TEST_F(CommunityTest, ReplaceAllDropsWhoeverIsNotNamed) {
   ASSERT_TRUE(community_.Replace(kAnna, 0.3, models_.From(0.1f)).ok());
   ASSERT_TRUE(community_.Replace(kBert, 0.4, models_.From(7)).ok());

@@ -111,6 +111,7 @@ void Controller::On(const LearnerLost& event, Out& out) {
   Member* member = membership_.Find(event.learner, event.incarnation);
   if (member == nullptr || !member->live()) return;
   Gone(event.learner, Presence::kLost);
+  if (!member->trains()) ResendTests(out);
   if (Planted(PlantedBug::kLostUpdate)) {
     std::erase_if(pending_, [&](const PendingUpdate& pending) {
       return pending.update.id.learner == event.learner;
@@ -121,11 +122,12 @@ void Controller::On(const LearnerLost& event, Out& out) {
                 out);
 }
 
-void Controller::On(const LearnerLeft& event, Out&) {
+void Controller::On(const LearnerLeft& event, Out& out) {
   Member* member = membership_.Find(event.learner, event.incarnation);
   if (member == nullptr || member->presence == Presence::kLeft) return;
   timers_.erase({TimerId::Kind::kLease, event.learner.value()});
   Gone(event.learner, Presence::kLeft);
+  if (!member->trains()) ResendTests(out);
 }
 
 void Controller::On(const EpochReported& event, Out& out) {
@@ -197,8 +199,9 @@ void Controller::StateFields(A& archive) {
 }
 
 namespace {
-// Of the snapshot's form. Another one is refused, never guessed at. 2: test_due.
-constexpr uint64_t kSnapshotFormat = 2;
+// Of the snapshot's form. Another one is refused, never guessed at. 2: test_due. 3: the training
+// examples of pending updates.
+constexpr uint64_t kSnapshotFormat = 3;
 }  // namespace
 
 // Writing reads only: StateFields() is mutable for the reader's sake.

@@ -98,6 +98,7 @@ class Controller {
     uint64_t ordinal = 0;  // place in arrival order
     UpdateReceived update;
     uint64_t steps_at_base = 0;
+    uint64_t training_examples = 0;  // behind this model: a later life may declare others
     EvaluationRound evaluation;
 
     template <typename A>
@@ -105,6 +106,7 @@ class Controller {
       archive("ordinal", pending.ordinal);
       archive("update", pending.update);
       archive("steps_at_base", pending.steps_at_base);
+      archive("training_examples", pending.training_examples);
       archive("evaluation", pending.evaluation);
     }
   };
@@ -137,6 +139,8 @@ class Controller {
   void Reject(Member& member, RejectUpdate rejection, Out& out);
   void RejectStranger(const UpdateId& id, Out& out);
   void RejectEarly(const UpdateId& id, Out& out);
+  void RejectSecond(const UpdateId& id, const Member& member, Out& out);
+  bool KnowsBase(const UpdateReceived& event) const;  // it was sent to that learner, in this life
   void Repeated(const UpdateId& id, const Member& member, Out& out);
   void AfterTheEnd(const UpdateId& id, Out& out);
   void PushVerdict(const Member& member, const UpdateId& id, Out& out) const;
@@ -158,6 +162,7 @@ class Controller {
   void ResendTests(Out& out) const;
   // After the end, once the last test is in.
   void DismissObservers(Out& out);
+  bool FinishIfMet(Out& out);
   void Finish(StopReason reason, Out& out);
   void EnterPhase(Phase phase, std::string reason, Out& out);
   void StartTimerFor(TimerId timer, Instant due, Out& out);

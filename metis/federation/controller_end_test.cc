@@ -93,6 +93,24 @@ TEST(ControllerEnd, ByTheOperatorInAnyPhase) {
   }
 }
 
+TEST(ControllerEnd, ByATestThatArrivesDuringAPause) {
+  for (const bool by_operator : {true, false}) {
+    Settings settings = With("async-fedavg", 2, {.target_accuracy = 0.6});
+    settings.test.every_commits = 1;
+    settings.membership.quorum = 2;
+    Harness h(settings);
+    h.JoinObserver(9);
+    h.JoinAll();
+    h.Update(0, 1, 1);
+    by_operator ? h.Command(OperatorCommand::Kind::kPause) : h.Leave(1);
+    ASSERT_EQ(h.controller().phase(), Phase::kPaused);
+    h.Test(9, 0, 59);
+    EXPECT_EQ(h.controller().phase(), Phase::kPaused);
+    h.Test(9, 1, 60);
+    EXPECT_EQ(h.One<Finished>().reason, StopReason::kTargetAccuracy);
+  }
+}
+
 TEST(ControllerEnd, TheFinalModelIsTestedAndThenTheObserverIsDismissed) {
   Harness h(SettingsFor("async-fedavg", 1));
   h.JoinObserver(9);

@@ -306,5 +306,41 @@ TEST(ControllerMembers, AnObserverThatComesBackIsAskedAgain) {
   EXPECT_EQ(h.Count<RequestTest>(), 0u);
 }
 
+TEST(ControllerMembers, AnotherObserverTakesOverTheTestsOfOneThatIsGone) {
+  for (const bool left : {false, true}) {
+    Settings settings = SettingsFor("async-fedavg", 1);
+    settings.test.every_commits = 1;
+    Harness h(settings);
+    h.JoinObserver(8);
+    h.JoinAll();
+    h.Update(0, 1, 1);
+    h.JoinObserver(9);  // while the first one still counts as live
+    h.Update(0, 2, 2);
+    left ? h.Leave(8) : h.Lose(8);
+    ASSERT_EQ(h.Count<RequestTest>(), 2u);
+    for (const RequestTest& request : h.All<RequestTest>()) {
+      EXPECT_EQ(request.observer, LearnerId(9));
+    }
+    h.Test(9, 0, 20);
+    EXPECT_EQ(h.One<RequestTest>().version, Version(2)) << "which was due all the time";
+    h.Test(9, 1, 30);
+    h.Command(OperatorCommand::Kind::kStop);
+    h.Test(9, 2, 40);
+    EXPECT_EQ(h.One<Dismiss>().learner, LearnerId(9));
+  }
+}
+
+TEST(ControllerMembers, ALostLearnerThatRepeatsItsPendingUpdateIsBack) {
+  Harness h(SettingsFor("async-dvw", 2));
+  h.JoinAll();
+  h.Update(0, 1, 1);
+  h.Lose(0);
+  h.Update(0, 1, 1);
+  EXPECT_EQ(h.One<AcknowledgeUpdate>().id, h.IdOf(0, 1));
+  EXPECT_TRUE(h.controller().membership().Find(LearnerId(0))->live());
+  h.Answer(1, h.IdOf(0, 1), 3);
+  EXPECT_EQ(h.Receivers(), std::vector<uint32_t>{0});
+}
+
 }  // namespace
 }  // namespace metis::federation

@@ -8,7 +8,11 @@ namespace metis::federation {
 void Controller::Advance(Out& out) {
   if (phase_ == Phase::kFinished) return;
   AdvancePhase(out);
-  if (phase_ == Phase::kRunning) CommitAll(out);
+  if (phase_ == Phase::kRunning) {
+    CommitAll(out);
+  } else if (begun_) {
+    FinishIfMet(out);  // a test may come in during a pause
+  }
   if (phase_ == Phase::kFinished || !begun_) return;
   if (auto deadline = protocol_->Deadline(); deadline && deadline->first > deadline_round_) {
     timers_.erase({TimerId::Kind::kRound, deadline_round_});
@@ -150,6 +154,14 @@ void Controller::On(const OperatorCommand& event, Out& out) {
     case OperatorCommand::Kind::kWithdraw:
       return Withdraw(event.learner, out);
   }
+}
+
+bool Controller::FinishIfMet(Out& out) {
+  const std::optional<StopReason> met =
+      stop_.Met(statistics_.commits - statistics_.withdrawals, statistics_.requests,
+                settings_.policy.protocol == ProtocolKind::kSynchronous);
+  if (met) Finish(*met, out);
+  return met.has_value();
 }
 
 void Controller::Finish(StopReason reason, Out& out) {

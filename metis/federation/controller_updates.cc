@@ -14,6 +14,7 @@ void Controller::On(const UpdateReceived& event, Out& out) {
   std::vector<UpdateId> pending = Pending();
   if (std::find(pending.begin(), pending.end(), id) != pending.end()) {
     // Acknowledged already, whatever has become of its learner since.
+    Heard(id.learner, id.incarnation, out);
     out.push_back(AcknowledgeUpdate{id});
     return;
   }
@@ -33,6 +34,7 @@ void Controller::On(const UpdateReceived& event, Out& out) {
   bool repeated = id.sequence <= member->verdict.sequence;
   if (Planted(PlantedBug::kDoubleApply) && !member->verdict.pending) repeated = false;
   if (repeated) return Repeated(id, *member, out);
+  if (member->verdict.pending && KnowsBase(event)) return RejectSecond(id, *member, out);
   if (std::optional<RejectUpdate> refusal = Refusal(event, *member)) {
     return Reject(*member, *std::move(refusal), out);
   }
@@ -52,6 +54,15 @@ void Controller::RejectEarly(const UpdateId& id, Out& out) {
   out.push_back(RejectUpdate{
       id, RejectReason::kUnknownBase,
       Text("the federation has not begun: learner ", id.learner, " is sent a model once it does")});
+}
+
+// A learner waits for its answer before it trains on: whoever does not would have models without
+// number kept and evaluated, and everybody else's wait behind them. The first one's verdict stays.
+void Controller::RejectSecond(const UpdateId& id, const Member& member, Out& out) {
+  ++statistics_.rejected;
+  out.push_back(RejectUpdate{id, RejectReason::kLate,
+                             Text("update ", member.verdict.sequence, " of learner ", id.learner,
+                                  " is not committed yet: one at a time")});
 }
 
 // One that was committed or refused before the end keeps its verdict.
@@ -82,6 +93,10 @@ void Controller::Repeated(const UpdateId& id, const Member& member, Out& out) {
   }
 }
 
+bool Controller::KnowsBase(const UpdateReceived& event) const {
+  return event.base <= version_ && ledger_.WasSent(event.id.learner, event.base);
+}
+
 std::optional<RejectUpdate> Controller::Refusal(const UpdateReceived& event, const Member& member) {
   const UpdateId& id = event.id;
   auto refuse = [&](RejectReason reason, std::string message) {
@@ -109,13 +124,15 @@ std::optional<RejectUpdate> Controller::Refusal(const UpdateReceived& event, con
                     checked.error().In(Text("learner ", id.learner)).message);
     }
   }
-  if (Result<void> admitted = protocol_->Admit(id, event.base); !admitted) {
-    return refuse(RejectReason::kLate, admitted.error().message);
-  }
-  if (event.base > version_ || !ledger_.WasSent(id.learner, event.base)) {
+  // Before what the protocol says: to a controller that was restored from an older copy such an
+  // update may look late, and its learner would not take an older model for that.
+  if (!KnowsBase(event)) {
     return refuse(RejectReason::kUnknownBase,
                   Text("the update of learner ", id.learner, " claims to be trained on version ",
                        event.base, ", which it was not sent"));
+  }
+  if (Result<void> admitted = protocol_->Admit(id, event.base); !admitted) {
+    return refuse(RejectReason::kLate, admitted.error().message);
   }
   return std::nullopt;
 }
@@ -143,6 +160,7 @@ void Controller::Accept(const UpdateReceived& event, Member& member, Out& out) {
   pending.ordinal = next_ordinal_++;
   pending.update = event;
   pending.steps_at_base = ledger_.StepsAt(event.id.learner, event.base);
+  pending.training_examples = member.declared.training_examples;
   pending.evaluation = EvaluationRound(event.own_counts);
   if (weighting_->NeedsEvaluation()) AskEvaluators(pending, out);
   pending_.push_back(std::move(pending));
@@ -153,6 +171,7 @@ void Controller::AskEvaluators(PendingUpdate& pending, Out& out) {
     bool asked = member.trains() && member.live() && evaluator != pending.update.id.learner &&
                  member.validation_examples() > 0;
     if (!asked) continue;
+    if (Planted(PlantedBug::kEvaluatorSkipped) && evaluator == LearnerId(1)) continue;
     pending.evaluation.Ask(evaluator, member.incarnation(), member.declared.validation_counts);
     out.push_back(RequestEvaluation{evaluator, member.incarnation(), pending.update.id,
                                     pending.update.model});
@@ -207,8 +226,7 @@ void Controller::OfferWeighed() {
 WeighedUpdate Controller::Weigh(PendingUpdate pending) const {
   UpdateReceived& update = pending.update;
   Evaluation evaluation = pending.evaluation.Gathered(settings_.validation.count_own);
-  std::optional<double> contribution =
-      weighting_->Weigh(*membership_.Find(update.id.learner), evaluation);
+  std::optional<double> contribution = weighting_->Weigh(pending.training_examples, evaluation);
   WeighedUpdate weighed;
   weighed.id = update.id;
   weighed.base = update.base;
@@ -224,12 +242,7 @@ WeighedUpdate Controller::Weigh(PendingUpdate pending) const {
 }
 
 void Controller::CommitAll(Out& out) {
-  const bool synchronous = settings_.policy.protocol == ProtocolKind::kSynchronous;
-  for (;;) {
-    if (std::optional<StopReason> met = stop_.Met(statistics_.commits - statistics_.withdrawals,
-                                                  statistics_.requests, synchronous)) {
-      return Finish(*met, out);
-    }
+  while (!FinishIfMet(out)) {
     size_t waiting = pending_.size();
     OfferWeighed();
     std::vector<Protocol::Failed> failed;

@@ -81,9 +81,7 @@ class SyncProtocol final : public Protocol {
     // A member may have begun a new life with fewer examples since it reported.
     for (const auto& [learner, update] : reported_)
       largest = std::max(largest, update.contribution);
-    const ModelPtr current = community_.Current();
-    Result<void> replaced = community_.RaiseScale(largest);
-    if (replaced) replaced = community_.ReplaceAll(Contributions());
+    const Result<void> replaced = community_.ReplaceAll(Contributions(), largest);
     Commit commit;
     for (auto& [learner, update] : reported_) {
       if (replaced) {
@@ -97,10 +95,7 @@ class SyncProtocol final : public Protocol {
     }
     reported_.clear();
     if (replaced && !settings_.keep_models) community_.ForgetModels();
-    if (!replaced) {
-      // A raised scale may have changed the last bits: then that is a version of its own.
-      return community_.Current() == current ? std::nullopt : std::optional(Commit());
-    }
+    if (!replaced) return std::nullopt;
     const std::map<LearnerId, State> before = std::exchange(participants_, {});
     StartRound(next, membership);
     for (const auto& [learner, state] : participants_) {

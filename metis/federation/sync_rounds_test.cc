@@ -77,6 +77,40 @@ TEST(SyncRounds, ANewLifeWithFewerExamplesDoesNotSpoilTheRound) {
   EXPECT_EQ(note.total_contribution, 5000 + 47);
 }
 
+// Restored from a copy in whose round learner 0 has reported: it has gone on since, and must take
+// an older model than its own for the next beginning.
+TEST(SyncRounds, AReportedLearnerThatIsAheadOfItsControllerHasAnUnknownBase) {
+  for (LateUpdates late : {LateUpdates::kRefuse, LateUpdates::kKeep}) {
+    Settings settings = StartingWith(2);
+    settings.sync.late_updates = late;
+    Harness h(settings);
+    h.Join(0);
+    h.Join(1);
+    h.Update(0, 1, 1);
+    UpdateReceived ahead = h.Updating(0, 4, 2);
+    ahead.base = Version(3);
+    h.Send(ahead);
+    EXPECT_EQ(h.One<RejectUpdate>().reason, RejectReason::kUnknownBase);
+    h.Update(1, 1, 2);
+    EXPECT_EQ(h.One<CommunityCommitted>().updates.size(), 2u);
+    EXPECT_THAT(h.Receivers(), ElementsAre(0, 1));
+  }
+}
+
+TEST(SyncRounds, AnUpdateThatWaitedThroughAPauseCountsByTheExamplesOfItsOwnLife) {
+  Harness h(StartingWith(2));
+  h.Join(0);
+  h.Join(1);
+  h.Command(OperatorCommand::Kind::kPause);
+  h.Update(0, 1, 1);
+  h.Update(1, 1, 2);
+  LearnerJoined larger = h.Joining(0, kSecondLife);
+  larger.training_examples = 5000;
+  h.Send(larger);
+  h.Command(OperatorCommand::Kind::kResume);
+  EXPECT_EQ(h.One<CommunityCommitted>().total_contribution, 30 + 47);
+}
+
 TEST(SyncRounds, ARefusedLearnerIsTakenBackInANewLife) {
   Harness h(StartingWith(3));
   h.JoinAll();

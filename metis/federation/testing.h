@@ -59,9 +59,10 @@ class FlakyStore final : public ModelStore {
     if (get_fails) return Unavailable("the disk is gone");
     return store_.Get(learner);
   }
+  Result<StoredModel> Refer(LearnerId learner) const override { return store_.Refer(learner); }
   void Erase(LearnerId learner) override { store_.Erase(learner); }
 
-  // The put after `n` more fails, and only that one.
+  // From the put after `n` more on they fail, until it is healed.
   void FailAfter(int n) { puts_until_failure_ = n; }
   void Heal() { puts_until_failure_ = -1; }
   bool get_fails = false;
@@ -261,6 +262,13 @@ namespace describe {
 inline std::string Line(const UpdateId& id) {
   return Text(id.learner, "/", id.incarnation, "/", id.sequence);
 }
+inline std::string Line(const CycleRecord& cycle) {
+  std::string line =
+      Text(" cycle ", cycle.cycle, " epochs ", cycle.epochs, " failures ", cycle.failures,
+           " reason ", static_cast<int>(cycle.reason), " S", cycle.staleness);
+  for (const double loss : cycle.losses) line += Text(" ", loss);
+  return line;
+}
 inline std::string Line(const ModelPtr& model) { return Text(model->Fingerprint()); }
 inline std::string Line(const AcceptJoin& a) { return Text(a.learner, " ", a.incarnation); }
 inline std::string Line(const RefuseJoin& a) {
@@ -293,11 +301,13 @@ inline std::string Line(const StartTimer& a) {
   return Text(static_cast<int>(a.timer.kind), " ", a.timer.subject, " due ", a.due.nanoseconds());
 }
 inline std::string Line(const CommunityCommitted& a) {
-  std::string line = Text("v", a.version, " P", a.total_contribution, " S", a.committed_steps, " ",
-                          Line(a.model), a.withdrawn ? " withdrawn" : "");
+  std::string line =
+      Text("v", a.version, " P", a.total_contribution, " S", a.committed_steps, " ", Line(a.model));
+  if (a.withdrawn) line += Text(" withdrawn ", *a.withdrawn);
   for (const CommittedUpdate& update : a.updates) {
     line += Text(" [", Line(update.id), " p", update.contribution, " cover ", update.coverage, " ",
-                 update.kept_previous, " S", update.staleness, " V", update.version_staleness, "]");
+                 update.kept_previous, " S", update.staleness, " V", update.version_staleness,
+                 " steps ", update.steps, Line(update.cycle), "]");
   }
   return line;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "metis/core/check.h"
@@ -32,7 +33,11 @@ bool ValidationCycle::EpochEnded(double validation_loss, uint64_t staleness) {
   // Once there is a validation set, a loss that is no number is recorded too: the next one has
   // nothing to compare with.
   bool recorded = !std::isnan(validation_loss) || !record_.losses.empty();
-  if (recorded) record_.losses.push_back(validation_loss);
+  if (recorded) {
+    // Those before the first number keep their places: the received model's, one an epoch.
+    record_.losses.resize(record_.epochs, std::numeric_limits<double>::quiet_NaN());
+    record_.losses.push_back(validation_loss);
+  }
   if (ask && !limit_ && settings_.staleness_window > 0) {
     first_staleness_.push_back(static_cast<double>(staleness));
     if (first_staleness_.size() == settings_.staleness_window) limit_ = Statistic();

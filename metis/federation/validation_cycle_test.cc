@@ -45,6 +45,14 @@ TEST(ValidationCycle, TheEpochsTriggerAsksAfterExactlyUfEpochs) {
   }
 }
 
+TEST(ValidationCycle, ALossOfTheReceivedModelThatIsNoNumberKeepsItsPlace) {
+  ValidationCycle cycle = Adaptive(0, 5);
+  EXPECT_EQ(AsksAt(cycle, {kNan, kNan, 2, 1.5}), 0u);
+  EXPECT_EQ(cycle.record().epochs, 3u);
+  EXPECT_EQ(cycle.record().failures, 2u) << "the first two had nothing to compare with";
+  EXPECT_THAT(cycle.record().losses, ElementsAre(testing::IsNan(), testing::IsNan(), 2, 1.5));
+}
+
 TEST(ValidationCycle, WithoutAValidationSetNoLossesAreRecorded) {
   ValidationCycle cycle(TriggerKind::kEpochs, {.local_epochs = 2}, {});
   EXPECT_EQ(AsksAt(cycle, {kNan, kNan, kNan}), 2u);

@@ -9,8 +9,8 @@ class TrainingExamples final : public Weighting {
  public:
   bool NeedsEvaluation() const override { return false; }
 
-  std::optional<double> Weigh(const Member& learner, const Evaluation&) const override {
-    return static_cast<double>(learner.declared.training_examples);
+  std::optional<double> Weigh(uint64_t training_examples, const Evaluation&) const override {
+    return static_cast<double>(training_examples);
   }
 
   double LargestContribution(const Membership& membership) const override {
@@ -24,7 +24,7 @@ class DistributedValidation final : public Weighting {
 
   bool NeedsEvaluation() const override { return true; }
 
-  std::optional<double> Weigh(const Member&, const Evaluation& evaluation) const override {
+  std::optional<double> Weigh(uint64_t, const Evaluation& evaluation) const override {
     if (evaluation.coverage < settings_.min_coverage) return std::nullopt;
     if (evaluation.pooled.total() == 0) return std::nullopt;
     return Evaluate(settings_.metric, evaluation.pooled);

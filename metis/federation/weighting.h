@@ -2,6 +2,7 @@
 // MakeWeighting(). Stateless; owned by one Controller.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 
@@ -18,11 +19,12 @@ class Weighting {
   // Must the candidate be sent to the other learners' evaluators first?
   virtual bool NeedsEvaluation() const = 0;
 
-  // p_k, at most LargestContribution(); empty: what was gathered says too little, keep the previous
-  // one.
-  virtual std::optional<double> Weigh(const Member& learner,
+  // p_k of a model that was trained on so many examples; empty: what was gathered says too little,
+  // keep the previous one.
+  virtual std::optional<double> Weigh(uint64_t training_examples,
                                       const Evaluation& evaluation) const = 0;
 
+  // Of the members as they are now.
   virtual double LargestContribution(const Membership& membership) const = 0;
 };
 

@@ -7,16 +7,10 @@
 namespace metis::federation {
 namespace {
 
-Member MemberWith(uint64_t training_examples) {
-  Member member;
-  member.declared.training_examples = training_examples;
-  return member;
-}
-
 TEST(Weighting, FedAvgWeighsByTrainingExamples) {
   auto weighting = MakeWeighting(WeightingKind::kTrainingExamples, {});
   EXPECT_FALSE(weighting->NeedsEvaluation());
-  EXPECT_EQ(weighting->Weigh(MemberWith(137), {}), 137);
+  EXPECT_EQ(weighting->Weigh(137, {}), 137);
   Membership membership(10, 0);
   for (uint32_t k : {2u, 5u, 1u}) {
     LearnerJoined event;
@@ -32,7 +26,7 @@ TEST(Weighting, DvwWeighsByTheMetricOfThePooledCounts) {
   EXPECT_TRUE(weighting->NeedsEvaluation());
   EXPECT_EQ(weighting->LargestContribution(Membership(10, 0)), 1);
   Evaluation evaluation{CountsOf({4, 12}, 6), 1};
-  EXPECT_EQ(weighting->Weigh(MemberWith(137), evaluation), 6.0 / 16);
+  EXPECT_EQ(weighting->Weigh(137, evaluation), 6.0 / 16);
 }
 
 TEST(Weighting, TheMetricIsASetting) {
@@ -42,16 +36,16 @@ TEST(Weighting, TheMetricIsASetting) {
     ValidationSettings settings;
     settings.metric = metric;
     auto weighting = MakeWeighting(WeightingKind::kValidation, settings);
-    EXPECT_EQ(weighting->Weigh(MemberWith(1), evaluation), Evaluate(metric, evaluation.pooled));
+    EXPECT_EQ(weighting->Weigh(1, evaluation), Evaluate(metric, evaluation.pooled));
   }
 }
 
 TEST(Weighting, TooLittleCoverageSaysNothing) {
   auto weighting = MakeWeighting(WeightingKind::kValidation, {});
   ConfusionCounts counts = CountsOf({4, 12}, 6);
-  EXPECT_TRUE(weighting->Weigh(MemberWith(1), {counts, 20.0 / 30}).has_value());  // exactly 2/3
-  EXPECT_FALSE(weighting->Weigh(MemberWith(1), {counts, 19.0 / 30}).has_value());
-  EXPECT_FALSE(weighting->Weigh(MemberWith(1), {ConfusionCounts(), 1}).has_value());
+  EXPECT_TRUE(weighting->Weigh(1, {counts, 20.0 / 30}).has_value());  // exactly 2/3
+  EXPECT_FALSE(weighting->Weigh(1, {counts, 19.0 / 30}).has_value());
+  EXPECT_FALSE(weighting->Weigh(1, {ConfusionCounts(), 1}).has_value());
 }
 
 }  // namespace

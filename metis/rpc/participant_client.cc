@@ -247,6 +247,7 @@ void ParticipantClient::Implementation::Welcomed(const v1::Welcome& message) {
   changed_.notify_all();
   upload_.Connected(connection_);
   downloads_->Connected(connection_);
+  if (inbox_ != nullptr) inbox_->Reconnected();
 }
 
 void ParticipantClient::Implementation::Heard(const v1::ToParticipant& message) {

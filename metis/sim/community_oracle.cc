@@ -118,6 +118,36 @@ void EvaluationOracle::Accepted(const federation::UpdateReceived& update) {
   if (pools) Pool(round, update.own_counts);
 }
 
+std::optional<std::string> EvaluationOracle::TakenUp(
+    const federation::UpdateReceived& update,
+    const std::vector<federation::RequestEvaluation>& requests,
+    const std::vector<LearnerId>& live) const {
+  std::set<LearnerId> missing;
+  const bool evaluated = settings_.policy.protocol != ProtocolKind::kFedAsync &&
+                         settings_.policy.weighting == WeightingKind::kValidation;
+  for (LearnerId learner : live) {
+    const std::vector<uint64_t>& counts = declared_.at(learner).validation_counts;
+    bool has_data = std::any_of(counts.begin(), counts.end(), [](uint64_t n) { return n > 0; });
+    if (evaluated && has_data && learner != update.id.learner) missing.insert(learner);
+  }
+  for (const federation::RequestEvaluation& request : requests) {
+    auto about = [&](std::string_view what) {
+      return Text("learner ", request.evaluator, " was asked to evaluate the update of learner ",
+                  update.id.learner, what);
+    };
+    if (missing.erase(request.evaluator) == 0) return about(" twice, or should not have been");
+    if (request.incarnation != declared_.at(request.evaluator).incarnation) {
+      return about(" in a life that is not its present one");
+    }
+    if (request.model->Fingerprint() != update.model->Fingerprint()) {
+      return about(" with another model");
+    }
+  }
+  if (missing.empty()) return std::nullopt;
+  return Text("the live learner ", *missing.begin(),
+              " was not asked to evaluate the update of learner ", update.id.learner);
+}
+
 void EvaluationOracle::Asked(const federation::RequestEvaluation& request) {
   rounds_[request.update].asked[request.evaluator] = {
       declared_[request.evaluator].validation_counts, false, false};

@@ -50,6 +50,12 @@ class EvaluationOracle {
                   event);          // a new life: it answers nothing it was asked before
   void Gone(LearnerId evaluator);  // leaves evaluations that are complete as they are
   void Accepted(const federation::UpdateReceived& update);
+  // What is wrong with these requests for the update that was taken up just now, if anything: they
+  // go, once, to every other live learner that has validation data (paper, section IV), and to
+  // nobody else. Who comes later is not asked.
+  std::optional<std::string> TakenUp(const federation::UpdateReceived& update,
+                                     const std::vector<federation::RequestEvaluation>& requests,
+                                     const std::vector<LearnerId>& live) const;
   void Asked(const federation::RequestEvaluation& request);
   void Counted(const federation::CountsReceived& event);
   void Failed(const federation::EvaluationFailed& event);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "metis/core/check.h"
+#include "metis/sim/unreliable_store.h"
 
 namespace metis::sim {
 
@@ -21,11 +22,13 @@ bool CarriesModel(const Action& action) {
 }  // namespace
 
 ControllerNode::ControllerNode(World& world, const Workload& workload,
-                               const federation::Settings& settings, uint64_t snapshot_every)
+                               const federation::Settings& settings, uint64_t snapshot_every,
+                               uint64_t snapshot_bytes)
     : world_(world),
       workload_(workload),
       settings_(settings),
       snapshot_every_(snapshot_every),
+      snapshot_bytes_(snapshot_bytes),
       liveness_(settings.membership.silence) {}
 
 const federation::Controller& ControllerNode::controller() const {
@@ -33,11 +36,21 @@ const federation::Controller& ControllerNode::controller() const {
   return durable_ ? durable_->controller() : dead_->controller();
 }
 
+std::unique_ptr<drivers::DurableController> ControllerNode::Open(drivers::Recorder* folded) {
+  drivers::DurableOptions options{.snapshot_every = snapshot_every_,
+                                  .snapshot_bytes = snapshot_bytes_};
+  options.recorder = folded;
+  if (world_.faults.rates().unreadable_model > 0) {
+    options.store = std::make_unique<UnreliableStore>(world_, handling_);
+  }
+  return drivers::DurableController::Open(settings_, workload_.initial(), workload_.pool(), log_,
+                                          std::move(options))
+      .value();
+}
+
 void ControllerNode::Start() {
   ++life_;
-  durable_ = drivers::DurableController::Open(settings_, workload_.initial(), workload_.pool(),
-                                              log_, {.snapshot_every = snapshot_every_})
-                 .value();
+  durable_ = Open(nullptr);
   CheckLiveness();
 }
 
@@ -54,6 +67,10 @@ void ControllerNode::Restart() {
 
 void ControllerNode::Crash(Duration outage) {
   world_.faults.Count(Fault::kControllerCrash);
+  GoDown(outage);
+}
+
+void ControllerNode::GoDown(Duration outage) {
   ++life_;
   dead_ = std::exchange(durable_, nullptr);
   liveness_ = drivers::LivenessWatch(settings_.membership.silence);
@@ -92,18 +109,30 @@ void ControllerNode::Command(const federation::OperatorCommand& command) {
   Process(command);
 }
 
+bool ControllerNode::Handle(const Event& event, std::vector<Action>& actions) {
+  handling_ = true;
+  const bool handled = durable_->Handle(world_.queue.now(), event, actions).ok();
+  handling_ = false;
+  if (handled) return true;
+  METIS_CHECK(durable_->failed());
+  // The event is in the log: what it came to is what a fold says.
+  durable_ = Open(&folded_);
+  actions = std::exchange(folded_.actions, {});
+  return false;
+}
+
 void ControllerNode::Process(const Event& event) {
   const Instant now = world_.queue.now();
   std::optional<CrashPlan> crash = std::exchange(crash_, std::nullopt);
   if (crash && crash->point == CrashPoint::kBeforeLogging) return Crash(crash->outage);
   std::vector<Action> actions;
-  Result<void> handled = durable_->Handle(now, event, actions);
-  METIS_CHECK(handled.ok());
+  const bool handled = Handle(event, actions);
   if (recorder_ != nullptr) {
     recorder_->Event(now, event);
     for (const Action& action : actions) recorder_->Action(now, action);
   }
   if (watch_ != nullptr) watch_->Handled(now, event, actions, durable_->controller());
+  if (!handled) return GoDown(world_.faults.Outage(kControllerOwner));
   size_t sent = actions.size();
   if (crash && crash->point == CrashPoint::kBeforeActions) sent = 0;
   if (crash && crash->point == CrashPoint::kAmongActions) {

@@ -1,10 +1,12 @@
 // The simulated controller machine: the durable controller, its timers and its watch over who is
 // heard. It can crash, at any point between receiving an event and sending what follows from it,
-// and restart from snapshot plus log; and it can freeze.
+// or because its disk does not give a model back, and restart from snapshot plus log; and it can
+// freeze.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -23,7 +25,8 @@ namespace metis::sim {
 class ControllerWatch {
  public:
   virtual ~ControllerWatch() = default;
-  // After an event was handled; `actions` are what it caused, whether or not they get out.
+  // After an event was handled; `actions` are what it caused, whether or not they get out. Of one
+  // that could not be handled for a model that could not be read: what the log says it caused.
   virtual void Handled(Instant now, const federation::Event& event,
                        const std::vector<federation::Action>& actions,
                        const federation::Controller& controller) = 0;
@@ -34,7 +37,8 @@ class ControllerWatch {
 class ControllerNode final : public ControllerInbox {
  public:
   ControllerNode(World& world, const Workload& workload, const federation::Settings& settings,
-                 uint64_t snapshot_every);
+                 uint64_t snapshot_every,
+                 uint64_t snapshot_bytes = std::numeric_limits<uint64_t>::max());
 
   void Connect(LearnerId learner, drivers::ParticipantInbox* inbox) {
     participants_[learner] = inbox;
@@ -66,10 +70,22 @@ class ControllerNode final : public ControllerInbox {
     Duration outage;
   };
 
+  // Keeps what the latest of the folded events caused.
+  struct LatestFolded final : drivers::Recorder {
+    void Event(Instant, const federation::Event&) override { actions.clear(); }
+    void Action(Instant, const federation::Action& action) override { actions.push_back(action); }
+    std::vector<federation::Action> actions;
+  };
+
+  std::unique_ptr<drivers::DurableController> Open(drivers::Recorder* folded);
   void Process(const federation::Event& event);
+  // Handles it, or after a model that could not be read folds the log instead. False: the latter;
+  // nothing of `actions` may leave.
+  bool Handle(const federation::Event& event, std::vector<federation::Action>& actions);
   void Perform(const std::vector<federation::Action>& actions, size_t count);
   void Perform(const federation::Action& action);
   void Crash(Duration outage);
+  void GoDown(Duration outage);
   void Restart();
   void CheckLiveness();
 
@@ -77,11 +93,14 @@ class ControllerNode final : public ControllerInbox {
   const Workload& workload_;
   const federation::Settings& settings_;
   const uint64_t snapshot_every_;
+  const uint64_t snapshot_bytes_;
   std::map<LearnerId, drivers::ParticipantInbox*> participants_;
   drivers::Recorder* recorder_ = nullptr;
   ControllerWatch* watch_ = nullptr;
 
   drivers::MemoryEventLog log_;  // the disk: survives crashes
+  bool handling_ = false;        // an event: then the disk may fail to read
+  LatestFolded folded_;
   std::unique_ptr<drivers::DurableController> durable_;
   std::unique_ptr<drivers::DurableController> dead_;  // kept to be looked at
   drivers::LivenessWatch liveness_;

@@ -4,6 +4,7 @@
 
 #include "metis/sim/learner_node.h"
 #include "metis/sim/testing.h"
+#include "metis/sim/unreliable_store.h"
 
 namespace metis::sim {
 namespace {
@@ -14,10 +15,10 @@ using federation::Phase;
 // The controller's machine with three learners of unequal size, and a watch that compares states.
 class ControllerNodeTest : public testing::Test, public ControllerWatch, public drivers::Recorder {
  protected:
-  void Build(std::string_view policy) {
+  void Build(std::string_view policy, const FaultRates& rates = {}) {
     settings_ = SmallFederation(policy, 3);
     workload_ = SmallWorkload(3, federation::NeedsValidationSet(settings_.policy));
-    world_ = std::make_unique<World>(FaultRates{}, 3);
+    world_ = std::make_unique<World>(rates, 3);
     node_ = std::make_unique<ControllerNode>(*world_, *workload_, settings_, 13);
     world_->controller = node_.get();
     node_->SetWatch(this);
@@ -42,18 +43,19 @@ class ControllerNodeTest : public testing::Test, public ControllerWatch, public 
     EXPECT_EQ(controller.StateHash(), state_);
   }
   void Event(Instant now, const federation::Event& event) override {
-    events_.emplace_back(now.seconds(), event);
+    events_.emplace_back(now, event);
   }
   void Action(Instant, const federation::Action&) override {}
   template <typename T>
   std::vector<std::pair<double, T>> All() const {
     std::vector<std::pair<double, T>> found;
     for (const auto& [time, event] : events_) {
-      if (const T* one = std::get_if<T>(&event)) found.emplace_back(time, *one);
+      if (const T* one = std::get_if<T>(&event)) found.emplace_back(time.seconds(), *one);
     }
     return found;
   }
   uint64_t Commits() const { return node_->controller().statistics().commits; }
+  uint64_t Struck(Fault fault) const { return world_->faults.struck()[static_cast<size_t>(fault)]; }
 
   federation::Settings settings_;
   std::unique_ptr<BuiltinWorkload> workload_;
@@ -62,7 +64,7 @@ class ControllerNodeTest : public testing::Test, public ControllerWatch, public 
   std::vector<std::unique_ptr<LearnerNode>> learners_;
   uint64_t state_ = 0;
   int restarts_ = 0;
-  std::vector<std::pair<double, federation::Event>> events_;
+  std::vector<std::pair<Instant, federation::Event>> events_;
 };
 
 class CrashAt : public ControllerNodeTest, public testing::WithParamInterface<CrashPoint> {};
@@ -81,12 +83,55 @@ TEST_P(CrashAt, RestartsInTheStateItHadAndGoesOn) {
   uint64_t before = Commits();
   Run(360);
   EXPECT_GT(Commits(), before + 3);
-  EXPECT_EQ(world_->faults.struck()[static_cast<size_t>(Fault::kControllerCrash)], 6u);
+  EXPECT_EQ(Struck(Fault::kControllerCrash), 6u);
 }
 
 INSTANTIATE_TEST_SUITE_P(EachPoint, CrashAt,
                          testing::Values(CrashPoint::kBeforeLogging, CrashPoint::kBeforeActions,
                                          CrashPoint::kAmongActions, CrashPoint::kAfterActions));
+
+class UnreadableModels : public ControllerNodeTest,
+                         public testing::WithParamInterface<std::string_view> {};
+
+TEST_P(UnreadableModels, EndItAndItRestartsInTheStateThatItsLogSays) {
+  Build(GetParam(), {.max_outage = Duration::Seconds(5), .unreadable_model = 0.3});
+  for (double end = 100; restarts_ < 3 && end <= 3000; end += 100) Run(end);
+  ASSERT_GE(restarts_, 3);
+  EXPECT_GE(Struck(Fault::kUnreadableModel), 3u);
+  EXPECT_EQ(Struck(Fault::kControllerCrash), 0u);
+  const uint64_t before = Commits();
+  Run(world_->queue.now().seconds() + 300);
+  EXPECT_GT(Commits(), before);
+
+  // Nothing was decided for the disk's sake: the recorded events alone lead to this state.
+  federation::MemoryModelStore store;
+  federation::Controller again(settings_, workload_->initial(), workload_->pool(), store);
+  std::vector<federation::Action> actions;
+  for (const auto& [time, event] : events_) again.Handle(time, event, actions);
+  EXPECT_EQ(again.StateHash(), node_->controller().StateHash());
+}
+
+INSTANTIATE_TEST_SUITE_P(EachProtocolThatReads, UnreadableModels,
+                         testing::Values("async-fedavg", "async-dvw", "sync-fedavg"));
+
+TEST(UnreliableStore, FailsOnlyWhileAnEventIsHandledAndOnlyForWhatIsThere) {
+  World world({.unreadable_model = 1}, 3);
+  bool handling = false;
+  UnreliableStore store(world, handling);
+  federation::Models models;
+  const LearnerId learner(1), stranger(2);
+  ASSERT_TRUE(store.Put(learner, models.From(2)).ok());
+  EXPECT_TRUE(store.Get(learner).ok());
+  handling = true;
+  EXPECT_EQ(store.Get(learner).error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(store.Get(stranger).error().code, ErrorCode::kNotFound);
+  EXPECT_TRUE(store.Refer(learner).ok()) << "a snapshot refers to it";
+  EXPECT_FALSE(store.PutAll({{learner, models.From(5)}, {stranger, models.From(7)}}).ok());
+  handling = false;
+  EXPECT_EQ(federation::Values(store.Get(learner).value()), federation::Values(models.From(2)));
+  EXPECT_FALSE(store.Get(stranger).ok());
+  EXPECT_EQ(world.faults.struck()[static_cast<size_t>(Fault::kUnreadableModel)], 2u);
+}
 
 TEST_F(ControllerNodeTest, WhileItIsDownItHearsNothing) {
   Build("async-fedavg");

@@ -12,7 +12,8 @@ struct Task {
   Instant due;
   uint64_t sequence = 0;
   std::function<void()> run;
-  State state = State::kWaiting;  // guarded by the executor's mutex
+  bool shared = false;            // with the workers; else only who started it touches it
+  State state = State::kWaiting;  // of a shared one guarded by the executor's mutex
 };
 
 bool Executor::Earlier::operator()(const TaskPtr& a, const TaskPtr& b) const {
@@ -35,11 +36,12 @@ Executor::~Executor() {
   changed_.notify_all();
 }
 
-Executor::TaskPtr Executor::Add(Instant due, std::function<void()> run) {
+Executor::TaskPtr Executor::Add(Instant due, std::function<void()> run, Begin begin) {
   auto task = std::make_shared<Task>();
   task->due = due;
   task->run = std::move(run);
-  if (workers_.empty()) return task;
+  task->shared = !workers_.empty() && begin == Begin::kAhead;
+  if (!task->shared) return task;
   {
     std::lock_guard lock(mutex_);
     task->sequence = added_++;
@@ -50,7 +52,7 @@ Executor::TaskPtr Executor::Add(Instant due, std::function<void()> run) {
 }
 
 void Executor::Finish(Task& task) {
-  if (workers_.empty()) {
+  if (!task.shared) {
     if (task.state == Task::State::kWaiting) task.run();
     task.state = Task::State::kDone;
     return;

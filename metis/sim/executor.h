@@ -1,7 +1,8 @@
 // Work that the simulated machines do, on the threads of this one. A machine's training begins when
 // its model is known and is waited for when its virtual time is over; what lies between is computed
 // side by side, the earliest due first. Results depend on the work alone, so any number of threads
-// gives the same run.
+// gives the same run; work that leaves something behind even if it is abandoned begins only when it
+// is taken.
 //
 //   Executor::Job<double> job = executor.Start<double>(due, [trainer] { return Train(*trainer); });
 //   ...                                  // virtual time passes
@@ -62,14 +63,20 @@ class Executor {
     std::shared_ptr<std::unique_ptr<T>> result_;
   };
 
+  enum class Begin {
+    kAhead,      // as soon as a thread is free
+    kWhenTaken,  // by whoever takes it, as with one thread
+  };
+
   template <typename T>
-  Job<T> Start(Instant due, std::function<T()> work) {
+  Job<T> Start(Instant due, std::function<T()> work, Begin begin = Begin::kAhead) {
     Job<T> job;
     job.executor_ = this;
     job.result_ = std::make_shared<std::unique_ptr<T>>();
-    job.task_ = Add(due, [result = job.result_, work = std::move(work)] {
+    auto run = [result = job.result_, work = std::move(work)] {
       *result = std::make_unique<T>(work());
-    });
+    };
+    job.task_ = Add(due, std::move(run), begin);
     return job;
   }
 
@@ -79,7 +86,7 @@ class Executor {
     bool operator()(const TaskPtr& a, const TaskPtr& b) const;
   };
 
-  TaskPtr Add(Instant due, std::function<void()> run);
+  TaskPtr Add(Instant due, std::function<void()> run, Begin begin);
   void Finish(Task& task);
   void Abandon(Task& task);
   void Work();

@@ -37,6 +37,28 @@ TEST(Executor, WithOneThreadWorkIsDoneWhereItIsWaitedFor) {
   EXPECT_EQ(worker, std::this_thread::get_id());
 }
 
+TEST(Executor, WhatBeginsWhenItIsTakenIsDoneByWhoeverTakesItOrNotAtAll) {
+  Executor executor(3);
+  std::thread::id worker;
+  bool abandoned_begun = false;
+  auto job = executor.Start<int>(
+      At(1),
+      [&] {
+        worker = std::this_thread::get_id();
+        return 7;
+      },
+      Executor::Begin::kWhenTaken);
+  auto abandoned = executor.Start<int>(
+      At(1), [&] { return abandoned_begun = true; }, Executor::Begin::kWhenTaken);
+  EXPECT_EQ(executor.Start<int>(At(2), [] { return 3; }).Take(), 3) << "others go on";
+  EXPECT_EQ(worker, std::thread::id());
+  EXPECT_EQ(job.Take(), 7);
+  EXPECT_EQ(worker, std::this_thread::get_id());
+  abandoned.Abandon();
+  EXPECT_EQ(abandoned.Take(), std::nullopt);
+  EXPECT_FALSE(abandoned_begun);
+}
+
 TEST(Executor, DoesTheEarliestDueFirst) {
   Executor executor(2);
   std::latch both_busy(2), go(1);

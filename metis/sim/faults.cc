@@ -30,6 +30,7 @@ FaultRates DrawFaultRates(uint64_t seed) {
   rates.huge_update = rate(0.2);
   rates.stale_update = rate(0.5);
   rates.permanent_loss = random.Chance(0.3);
+  rates.unreadable_model = rate(0.05);
   return rates;
 }
 

@@ -42,6 +42,10 @@ struct FaultRates {
   // that never joins; the others must go on.
   bool permanent_loss = false;
 
+  // Of each learner's model that the controller reads while it handles an event, in [0, 1]: it
+  // cannot be read, and the controller must be opened again.
+  double unreadable_model = 0;
+
   // Nothing goes wrong from then on; what is down comes back.
   Duration heal_after = Duration::Forever();
 };
@@ -67,9 +71,10 @@ enum class Fault {
   kHugeUpdate,
   kStaleUpdate,
   kPermanentLoss,
+  kUnreadableModel,
 };
 constexpr auto EnumNames(Fault) {
-  return std::array<std::string_view, 15>{"loss",
+  return std::array<std::string_view, 16>{"loss",
                                           "duplication",
                                           "delay",
                                           "partition",
@@ -83,7 +88,8 @@ constexpr auto EnumNames(Fault) {
                                           "nan-update",
                                           "huge-update",
                                           "stale-update",
-                                          "permanent-loss"};
+                                          "permanent-loss",
+                                          "unreadable-model"};
 }
 // How often each has struck, in the order of Fault.
 using FaultCounts = std::array<uint64_t, EnumNames(Fault{}).size()>;

@@ -25,7 +25,8 @@ std::vector<double> Numbers(const FaultRates& rates) {
           rates.nan_update,
           rates.huge_update,
           rates.stale_update,
-          rates.permanent_loss ? 1.0 : 0.0};
+          rates.permanent_loss ? 1.0 : 0.0,
+          rates.unreadable_model};
 }
 
 TEST(FaultRates, TheSameSeedDrawsTheSameRates) {
@@ -36,9 +37,9 @@ TEST(FaultRates, TheSameSeedDrawsTheSameRates) {
 TEST(FaultRates, EachIsOffInSomeRunsOnInOthersAndWithinBounds) {
   // Of each in Numbers(): the least when it is on, and the most.
   const std::vector<std::pair<double, double>> bounds = {
-      {0, 0.2},    {0, 0.3},    {0, 0.4},    {1, 90},     {300, 2400}, {300, 2400},
-      {600, 3600}, {300, 1800}, {120, 1200}, {300, 2400}, {240, 1200}, {30, 360},
-      {0, 0.5},    {0, 0.3},    {0, 0.2},    {0, 0.2},    {0, 0.5},    {1, 1}};
+      {0, 0.2},    {0, 0.3},    {0, 0.4},    {1, 90},     {300, 2400}, {300, 2400}, {600, 3600},
+      {300, 1800}, {120, 1200}, {300, 2400}, {240, 1200}, {30, 360},   {0, 0.5},    {0, 0.3},
+      {0, 0.2},    {0, 0.2},    {0, 0.5},    {1, 1},      {0, 0.05}};
   std::vector<int> on(bounds.size());
   for (uint64_t seed = 0; seed < 400; ++seed) {
     std::vector<double> drawn = Numbers(DrawFaultRates(seed));

@@ -79,8 +79,9 @@ void Invariants::HeardJoin(const federation::LearnerJoined& event, const std::ve
     Broken(
         Text("learner ", event.learner, " was let in with the earlier life ", event.incarnation));
   }
-  known->second = {event.incarnation, true, event.role == federation::Role::kLearner,
-                   event.training_examples};
+  known->second = {.incarnation = event.incarnation,
+                   .live = true,
+                   .trains = event.role == federation::Role::kLearner};
   if (!new_life) return;
   evaluations_.Joined(event);
   round_oracle_.NewLife(event.learner);
@@ -92,18 +93,18 @@ void Invariants::Handled(Instant now, const Event& event, const std::vector<Acti
                          const Controller& controller) {
   now_ = now;
   offered_.reset();
+  taken_up_ = false;
   // Any sign of a learner's present life brings it back, unless it has left.
   auto alive = [&](LearnerId learner, Incarnation incarnation) {
     auto found = known_.find(learner);
     if (found == known_.end() || found->second.incarnation != incarnation) return;
-    if (controller.membership().Find(learner)->presence != federation::Presence::kLeft) {
-      found->second.live = true;
-    }
+    if (!found->second.left) found->second.live = true;
   };
-  auto gone = [&](LearnerId learner, Incarnation incarnation) {
+  auto gone = [&](LearnerId learner, Incarnation incarnation, bool left) {
     auto found = known_.find(learner);
     if (found == known_.end() || found->second.incarnation != incarnation) return;
     found->second.live = false;
+    found->second.left |= left;
     evaluations_.Gone(learner);
   };
   std::visit(
@@ -113,10 +114,9 @@ void Invariants::Handled(Instant now, const Event& event, const std::vector<Acti
           HeardJoin(content, actions);
         } else if constexpr (std::is_same_v<T, federation::LearnerLost> ||
                              std::is_same_v<T, federation::LearnerLeft>) {
-          gone(content.learner, content.incarnation);
+          gone(content.learner, content.incarnation, std::is_same_v<T, federation::LearnerLeft>);
         } else if constexpr (std::is_same_v<T, federation::UpdateReceived>) {
-          // A repeated one that is on its way already is only acknowledged again.
-          if (!pending_.contains(content.id)) alive(content.id.learner, content.id.incarnation);
+          alive(content.id.learner, content.id.incarnation);
           offered_ = content;
         } else if constexpr (std::is_same_v<T, federation::CountsReceived>) {
           alive(content.evaluator, content.incarnation);
@@ -135,6 +135,7 @@ void Invariants::Handled(Instant now, const Event& event, const std::vector<Acti
       },
       event);
   for (const Action& action : actions) HeardAction(action, controller);
+  if (taken_up_) CheckAsked(actions);
   for (const UpdateId& id : controller.protocol().Uncommitted()) {
     evaluations_.Weighed(id, community_.contribution(id.learner));
   }
@@ -149,6 +150,10 @@ void Invariants::HeardAction(const Action& action, const Controller& controller)
     Acknowledged(ack->id);
   } else if (const auto* reject = std::get_if<federation::RejectUpdate>(&action)) {
     round_oracle_.Refused(*reject);
+    if (reject->reason == federation::RejectReason::kStorage) {
+      Broken(Text(Name(reject->id),
+                  " was refused for the disk's sake, its log says otherwise: ", reject->message));
+    }
     if (pending_.erase(reject->id) > 0) {
       std::erase(arrival_, reject->id);
       done_.insert(reject->id);
@@ -195,6 +200,16 @@ void Invariants::Acknowledged(const UpdateId& id) {
   pending_[id] = *offered_;
   arrival_.push_back(id);
   evaluations_.Accepted(*offered_);
+  taken_up_ = true;
+}
+
+void Invariants::CheckAsked(const std::vector<Action>& actions) {
+  std::vector<federation::RequestEvaluation> requests;
+  for (const Action& action : actions) {
+    const auto* request = std::get_if<federation::RequestEvaluation>(&action);
+    if (request != nullptr && request->update == offered_->id) requests.push_back(*request);
+  }
+  if (auto wrong = evaluations_.TakenUp(*offered_, requests, LiveLearners())) Broken(*wrong);
 }
 
 void Invariants::Sent(const federation::SendCommunity& message) {

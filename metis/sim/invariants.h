@@ -49,6 +49,8 @@ class Invariants final : public ControllerWatch, public CycleWatch {
                  const std::vector<federation::Action>& out);
   void HeardAction(const federation::Action& action, const federation::Controller& controller);
   void Acknowledged(const federation::UpdateId& id);
+  // The candidate that was taken up goes to whom it must go.
+  void CheckAsked(const std::vector<federation::Action>& actions);
   void Committed(const federation::CommunityCommitted& commit,
                  const federation::Controller& controller);
   void CheckQuorum(const federation::CommunityCommitted& commit);
@@ -78,12 +80,13 @@ class Invariants final : public ControllerWatch, public CycleWatch {
     Incarnation incarnation;
     bool live = false;
     bool trains = false;
-    uint64_t examples = 0;
+    bool left = false;
   };
   std::map<LearnerId, Known> known_;
 
   // Updates: offered by an event, acknowledged, then committed or refused, each at most once.
   std::optional<federation::UpdateReceived> offered_;
+  bool taken_up_ = false;  // offered_ was acknowledged, for the first time
   std::map<federation::UpdateId, federation::UpdateReceived> pending_;
   std::vector<federation::UpdateId> arrival_;
   std::set<federation::UpdateId> done_;

@@ -6,7 +6,7 @@
 
 #include <functional>
 
-#include "metis/federation/testing.h"
+#include "metis/sim/testing.h"
 
 namespace metis::sim {
 namespace {
@@ -16,54 +16,6 @@ using federation::CommunityCommitted;
 using federation::Harness;
 using federation::UpdateReceived;
 using testing::HasSubstr;
-
-// A real controller whose actions the invariants hear, doctored on the way where a test says so.
-class Script {
- public:
-  explicit Script(const federation::Settings& settings)
-      : harness(settings),
-        invariants(harness.settings(), harness.initial(), harness.models().pool()) {}
-
-  void Hear() {
-    std::vector<Action> actions = harness.actions();
-    if (doctor) doctor(actions);
-    const auto& [time, event] = harness.history().back();
-    invariants.Handled(time, event, actions, harness.controller());
-  }
-  void JoinAll() {
-    for (uint32_t k = 0; k < harness.settings().membership.learners; ++k) {
-      harness.Join(k);
-      Hear();
-    }
-  }
-  UpdateReceived Updating(uint32_t learner, uint64_t sequence, float value, uint64_t steps) {
-    UpdateReceived update = harness.Updating(learner, sequence, value, steps);
-    update.cycle.epochs = 4;
-    update.cycle.staleness = steps;
-    return update;
-  }
-  void Update(uint32_t learner, uint64_t sequence, float value, uint64_t steps) {
-    harness.Send(Updating(learner, sequence, value, steps));
-    Hear();
-  }
-  void Answer(uint32_t evaluator, const federation::UpdateId& id, uint64_t right) {
-    harness.Answer(evaluator, id, right);
-    Hear();
-  }
-  // In the commits among the actions from now on.
-  void Doctor(std::function<void(CommunityCommitted&)> change) {
-    doctor = [change](std::vector<Action>& actions) {
-      for (Action& action : actions) {
-        if (auto* commit = std::get_if<CommunityCommitted>(&action)) change(*commit);
-      }
-    };
-  }
-  std::string Violation() const { return invariants.violation().value_or(""); }
-
-  Harness harness;
-  Invariants invariants;
-  std::function<void(std::vector<Action>&)> doctor;
-};
 
 // Three unequal learners, several commits, an evaluation.
 void Play(Script& script) {
@@ -197,10 +149,15 @@ TEST(Invariants, NoticeACommitTwice) {
   EXPECT_THAT(later.Violation(), HasSubstr("update 1 of learner 0 in life 1 was committed twice"));
 }
 
-// Takes every action of type T out of what the invariants hear.
-template <typename T>
-void Drop(std::vector<Action>& actions) {
-  std::erase_if(actions, [](const Action& action) { return std::holds_alternative<T>(action); });
+TEST(Invariants, NoticeARefusalForTheDisksSake) {
+  Script script(federation::SettingsFor("async-fedavg", 3));
+  script.JoinAll();
+  script.doctor = [&](std::vector<Action>& actions) {
+    actions.push_back(federation::RejectUpdate{
+        script.harness.IdOf(0, 1), federation::RejectReason::kStorage, "the disk is gone"});
+  };
+  script.Update(0, 1, 0.5f, 7);
+  EXPECT_THAT(script.Violation(), HasSubstr("was refused for the disk's sake"));
 }
 
 TEST(Invariants, NoticeALostUpdate) {

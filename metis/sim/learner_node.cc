@@ -23,13 +23,14 @@ Duration TimeOf(uint64_t batches, Duration each) {
 
 LearnerNode::LearnerNode(World& world, const Workload& workload,
                          const federation::Settings& settings, DeviceGroup group, LearnerId learner,
-                         uint64_t seed)
+                         uint64_t seed, bool train_ahead)
     : world_(world),
       workload_(workload),
       settings_(settings),
       group_(std::move(group)),
       learner_(learner),
-      seed_(seed) {}
+      seed_(seed),
+      begin_epochs_(train_ahead ? Executor::Begin::kAhead : Executor::Begin::kWhenTaken) {}
 
 void LearnerNode::Start() {
   METIS_CHECK(!up());
@@ -232,7 +233,8 @@ void LearnerNode::Do(const federation::TrainEpoch& action) {
   auto job = world_.executor.Start<Result<TrainedEpoch>>(
       world_.queue.now() + taken,
       [training = training_, evaluate, key = learner::EpochKey{action.cycle, action.epoch},
-       token = stop.get_token()] { return training->TrainEpoch(key, evaluate, token); });
+       token = stop.get_token()] { return training->TrainEpoch(key, evaluate, token); },
+      begin_epochs_);
   stop_training_ = [job, stop]() mutable {
     stop.request_stop();
     job.Abandon();

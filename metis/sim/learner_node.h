@@ -21,7 +21,7 @@ namespace metis::sim {
 class LearnerNode final : public drivers::ParticipantInbox {
  public:
   LearnerNode(World& world, const Workload& workload, const federation::Settings& settings,
-              DeviceGroup group, LearnerId learner, uint64_t seed);
+              DeviceGroup group, LearnerId learner, uint64_t seed, bool train_ahead = true);
 
   // Begins a life: joins the federation.
   void Start();
@@ -76,6 +76,7 @@ class LearnerNode final : public drivers::ParticipantInbox {
   const DeviceGroup group_;
   const LearnerId learner_;
   const uint64_t seed_;
+  const Executor::Begin begin_epochs_;
 
   uint64_t life_ = 0;  // counts Start() and Crash(): what was scheduled in another one is void
   Incarnation incarnation_;

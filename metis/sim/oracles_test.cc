@@ -99,8 +99,9 @@ class RoundOracleTest : public testing::Test {
     return oracle_.Closed(Commit(learners, version), {LearnerId(0), LearnerId(1), LearnerId(2)})
         .value_or("");
   }
-  static federation::RejectUpdate Rejected(uint32_t learner, federation::RejectReason reason) {
-    return {{LearnerId(learner), Incarnation(1), Sequence(1)}, reason, ""};
+  static federation::RejectUpdate Rejected(uint32_t learner, federation::RejectReason reason,
+                                           uint64_t sequence = 1) {
+    return {{LearnerId(learner), Incarnation(1), Sequence(sequence)}, reason, ""};
   }
 
   federation::Settings settings_;
@@ -125,9 +126,20 @@ TEST_F(RoundOracleTest, OneRefusedForItsContentIsNotWaitedFor) {
   EXPECT_EQ(Closed({0, 2}, 1), "");
   oracle_.Refused(Rejected(1, federation::RejectReason::kLate));
   EXPECT_NE(Closed({0, 2}, 2), "");
-  oracle_.Refused(Rejected(1, federation::RejectReason::kForgedCounts));
+  oracle_.Refused(Rejected(1, federation::RejectReason::kForgedCounts, 2));
   oracle_.NewLife(LearnerId(1));
   EXPECT_NE(Closed({0, 2}, 3), "");
+}
+
+TEST_F(RoundOracleTest, ARefusalThatIsSaidAgainExcusesNobodyFromALaterRound) {
+  oracle_.Refused(Rejected(1, federation::RejectReason::kGate));
+  oracle_.Refused(Rejected(1, federation::RejectReason::kGate));
+  EXPECT_EQ(Closed({0, 2}, 1), "");
+  oracle_.Refused(Rejected(1, federation::RejectReason::kGate));
+  EXPECT_THAT(Closed({0, 2}, 2), HasSubstr("round 2 closed without the live learner 1"));
+  oracle_.Refused(Rejected(1, federation::RejectReason::kLate, 2));
+  oracle_.Refused(Rejected(1, federation::RejectReason::kGate, 2));
+  EXPECT_EQ(Closed({0, 2}, 3), "") << "it was the first for its content";
 }
 
 TEST_F(RoundOracleTest, ALateUpdateIsTakenUpOnlyWhereThatIsSet) {

@@ -14,7 +14,9 @@ void RoundOracle::Refused(const federation::RejectUpdate& rejection) {
   bool content = rejection.reason == RejectReason::kSchema ||
                  rejection.reason == RejectReason::kGate ||
                  rejection.reason == RejectReason::kForgedCounts;
-  if (content) refused_.insert(rejection.id.learner);
+  if (content && refused_before_.insert(rejection.id).second) {
+    refused_.insert(rejection.id.learner);
+  }
 }
 
 void RoundOracle::Fired(const TimerId& timer) {

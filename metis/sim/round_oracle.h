@@ -19,6 +19,7 @@ class RoundOracle {
  public:
   explicit RoundOracle(const federation::Settings& settings) : settings_(settings) {}
 
+  // A refusal that is said again, in a later round perhaps, excuses nobody.
   void Refused(const federation::RejectUpdate& rejection);
   void NewLife(LearnerId learner) { refused_.erase(learner); }
   void Fired(const federation::TimerId& timer);
@@ -35,7 +36,8 @@ class RoundOracle {
   uint64_t round_ = 1;
   Version base_;  // the version that the round began with
   bool deadline_passed_ = false;
-  std::set<LearnerId> refused_;
+  std::set<LearnerId> refused_;                    // in this round
+  std::set<federation::UpdateId> refused_before_;  // for their content, ever
 };
 
 }  // namespace metis::sim

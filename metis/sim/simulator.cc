@@ -13,16 +13,16 @@ Simulator::Simulator(const Parts& parts)
       linger_(parts.linger),
       world_(parts.faults, parts.simulation.seed, parts.threads) {
   world_.journal = parts.journal;
-  controller_ =
-      std::make_unique<ControllerNode>(world_, parts.workload, federation_, parts.snapshot_every);
+  controller_ = std::make_unique<ControllerNode>(world_, parts.workload, federation_,
+                                                 parts.snapshot_every, parts.snapshot_bytes);
   world_.controller = controller_.get();
   groups_ = DealGroups(simulation_.groups, parts.workload.learners(), parts.equal_sizes);
   for (uint32_t i = 0; i < parts.workload.learners(); ++i) {
     LearnerId id(i);
     const DeviceGroup& its_group = group(id);
     world_.network.SetLink(id, {its_group.latency, its_group.bandwidth_mbit_s});
-    learners_.push_back(std::make_unique<LearnerNode>(world_, parts.workload, federation_,
-                                                      its_group, id, simulation_.seed));
+    learners_.push_back(std::make_unique<LearnerNode>(
+        world_, parts.workload, federation_, its_group, id, simulation_.seed, parts.train_ahead));
     controller_->Connect(id, learners_.back().get());
   }
   LearnerId observer_id(parts.workload.learners());

@@ -2,11 +2,12 @@
 // event queue. The federation code is the one that runs in production; only clock, network and disk
 // are simulated. Deterministic: the same settings, workload and seed give the same events, bit for
 // bit, with any number of threads: one thread drives it, training and evaluation may be done by
-// others (executor.h).
+// others (executor.h). Training that leaves more behind than a model must say so (train_ahead).
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -34,10 +35,16 @@ class Simulator {
     const federation::Settings& federation;
     const Settings& simulation;
     const Workload& workload;
-    FaultRates faults = {};          // none by default
-    bool equal_sizes = false;        // of the learners' data: groups are not dealt in turn
-    uint64_t snapshot_every = 500;   // events
-    uint32_t threads = 1;            // that train and evaluate
+    FaultRates faults = {};         // none by default
+    bool equal_sizes = false;       // of the learners' data: groups are not dealt in turn
+    uint64_t snapshot_every = 500;  // events
+    // Likewise after so many bytes of models, which the controller's log holds until then.
+    uint64_t snapshot_bytes = std::numeric_limits<uint64_t>::max();
+    uint32_t threads = 1;  // that train and evaluate
+    // Epochs begin before they are due. False where one leaves more behind than its model, such as
+    // momentum that is kept: an epoch that is abandoned must not have begun. Learners then train
+    // one after the other; evaluations and tests are still done beside it.
+    bool train_ahead = true;
     WorkJournal* journal = nullptr;  // keeps the work done, and knows that of an earlier start
     Duration linger = {};            // how long the world goes on after the federation has finished
   };

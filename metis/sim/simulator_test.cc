@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
+#include <set>
 
 #include "metis/sim/invariants.h"
 #include "metis/sim/testing.h"
@@ -19,7 +21,8 @@ struct Outcome {
   federation::Phase phase = federation::Phase::kWaiting;
   std::optional<StopReason> reason;
   double accuracy = 0;
-  double ended = 0;  // seconds
+  double ended = 0;   // seconds
+  size_t models = 0;  // that were in memory at once
 };
 
 // The default task and machines (five fast, five slow), in unequal shares.
@@ -32,14 +35,16 @@ class SimulatorTest : public testing::Test {
   Outcome Run(double minutes, drivers::Recorder* recorder = nullptr) {
     data::PartitionSettings partition;
     partition.sizes = data::SizeDistribution::kSkewed;
-    auto workload = BuiltinWorkload::Create(simulation_.builtin, partition, {}, 10,
+    auto workload = BuiltinWorkload::Create(simulation_.builtin, partition, training_, 10,
                                             federation::NeedsValidationSet(federation_.policy),
                                             simulation_.seed)
                         .value();
     Simulator simulator({.federation = federation_,
                          .simulation = simulation_,
                          .workload = *workload,
-                         .threads = threads_});
+                         .snapshot_bytes = snapshot_bytes_,
+                         .threads = threads_,
+                         .train_ahead = !training_.keep_momentum});
     Invariants invariants(federation_, workload->initial(), workload->pool());
     simulator.SetInvariants(&invariants);
     simulator.SetRecorder(recorder);
@@ -52,11 +57,14 @@ class SimulatorTest : public testing::Test {
             controller.phase(),
             controller.stop_reason(),
             controller.tests().latest_accuracy(),
-            simulator.now().seconds()};
+            simulator.now().seconds(),
+            workload->pool().allocated()};
   }
 
   federation::Settings federation_;
   Settings simulation_;
+  learner::TrainingSettings training_;
+  uint64_t snapshot_bytes_ = std::numeric_limits<uint64_t>::max();
   uint32_t threads_ = 1;
 };
 
@@ -87,6 +95,48 @@ TEST_P(EachPolicy, EndsInTheSameStateWithAnyNumberOfThreads) {
     EXPECT_EQ(together.state_hash, alone.state_hash);
     EXPECT_EQ(together.accuracy, alone.accuracy);
   }
+}
+
+// Which cycles of each learner had trained an epoch, and which sent an update.
+class Cycles final : public drivers::Recorder {
+ public:
+  void Event(Instant, const federation::Event& event) override {
+    const auto* epoch = std::get_if<federation::EpochReported>(&event);
+    if (epoch != nullptr) trained[epoch->learner].insert(epoch->cycle);
+    const auto* update = std::get_if<federation::UpdateReceived>(&event);
+    if (update != nullptr) sent[update->id.learner].insert(update->cycle.cycle);
+  }
+  void Action(Instant, const federation::Action&) override {}
+
+  std::map<LearnerId, std::set<uint64_t>> trained, sent;
+};
+
+// First cycles are long: slow learners miss the round's end, are told to restart, and their later
+// updates carry the momentum of what they did before.
+TEST_F(SimulatorTest, AbandonedEpochsLeaveNoMomentumBehindWithAnyNumberOfThreads) {
+  Use("sync-fedavg");
+  federation_.policy.trigger = federation::TriggerKind::kAdaptive;
+  federation_.sync.round_deadline = Duration::Seconds(30);
+  training_.keep_momentum = true;
+  Cycles cycles;
+  const Outcome alone = Run(4, &cycles);
+  const LearnerId slow(1);
+  EXPECT_TRUE(cycles.trained[slow].contains(1));
+  EXPECT_FALSE(cycles.sent[slow].contains(1)) << "it was not too late";
+  EXPECT_TRUE(cycles.sent[slow].contains(3));
+  for (uint32_t threads : {2U, 3U}) {
+    threads_ = threads;
+    EXPECT_EQ(Run(4).state_hash, alone.state_hash);
+  }
+}
+
+TEST_F(SimulatorTest, ALogOfFewBytesHoldsFewModelsAndChangesNothing) {
+  Use("async-fedavg");
+  const Outcome unlimited = Run(5);
+  snapshot_bytes_ = 4000;  // of 840 each
+  const Outcome limited = Run(5);
+  EXPECT_EQ(limited.state_hash, unlimited.state_hash);
+  EXPECT_LT(limited.models + 30, unlimited.models);
 }
 
 TEST_F(SimulatorTest, TheSameSeedEndsInTheSameStateAnotherInAnother) {

@@ -49,7 +49,9 @@ TEST_F(SpillingModelStoreTest, ReplacingAllReadsNoneOfTheOldOnes) {
   }
   ASSERT_FALSE(store.Get(LearnerId(0)).ok());
   ASSERT_TRUE(community.ReplaceAll(
-      {{LearnerId(0), 0.5, models_.From(5)}, {LearnerId(2), 1, models_.From(6)}}));
+      {{LearnerId(0), 3, models_.From(5)}, {LearnerId(2), 1, models_.From(6)}}, 3));
+  EXPECT_EQ(community.scale(), 4) << "raised, for which the old ones are no longer needed either";
+  EXPECT_EQ(community.contribution(LearnerId(0)), 3);
   EXPECT_EQ(Values(store.Get(LearnerId(0)).value()), Values(models_.From(5)));
   EXPECT_EQ(store.Get(LearnerId(1)).error().code, ErrorCode::kNotFound);
 }

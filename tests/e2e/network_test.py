@@ -255,6 +255,40 @@ class RestartTest(NetworkTest):
         self.assertGreaterEqual(summary["update_requests"], killed + 15)
         self.assertIn("is finished", Member(self, "fourth", again).end())
 
+    def test_a_controller_whose_disk_gives_no_model_back_ends_and_goes_on_once_it_does(self):
+        self.done("model", "init", "mnist-cnn", "--dataset", "fashion-mnist", "--out", "initial.metis")
+        settings = {**IMAGES, "federation.policy": "async-fedavg", "data.examples": 200, "trigger.local_epochs": 1,
+                    "stop.duration": "10h", "storage.memory_mb": 1}  # one model: the others are on the disk
+        controller = self.controller(settings, "--model", "initial.metis", *self.tls("controller"), name="first")
+        address = self.address(controller)
+        members = self.participants(address, "fashion-mnist")
+        self.wait_until(lambda: self.requests() >= 10)
+        away = self.home / "away"
+        away.mkdir()
+        models = [path for path in (self.home / "run/blobs").iterdir() if len(path.name) == 64]
+        for path in models:
+            path.rename(away / path.name)
+        said = controller.end(75)
+        self.assertIn("run/blobs/", said)
+        self.assertIn("the disk did not give a model back. Start it again", said)
+        self.assertFalse((self.home / "run/summary.json").exists(), "its state is not what its log says")
+        seen = self.requests()
+
+        again = ["controller", "--run", "run", "--listen", address, *self.tls("controller")]
+        self.assertIn("restore it from a copy", self.refusal(*again))
+        for path in models:
+            (away / path.name).rename(path)
+        controller = Member(self, "second", again)
+        self.address(controller)
+        self.wait_until(lambda: self.requests() >= seen + 10)
+        self.done("stop", "run")
+        controller.end()
+        for member in members:
+            member.end()
+        replayed = self.told("replay", "run")
+        self.assertTrue(replayed["compared_with_summary"])
+        self.assertEqual(replayed["version"], self.summary()["version"])
+
     def test_a_learner_that_leaves_is_not_waited_for(self):
         controller = self.controller({**ENDLESS, "federation.policy": "sync-fedavg"}, "--insecure")
         address = self.address(controller)

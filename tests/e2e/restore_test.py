@@ -45,6 +45,31 @@ class RestoreTest(NetworkTest):
         self.assertIn("run.goes-on", doctor)
 
         controller = self.go_on("third", address)  # whom the participants know better than it knows itself
+        self.expect_progress(controller, members, backed_up)
+
+    def test_rounds_and_an_observer_that_the_copy_does_not_know_go_on_too(self):
+        settings = {**ENDLESS, "federation.policy": "sync-fedavg"}
+        controller = self.controller(settings, *self.tls("controller"))
+        address = self.address(controller)
+        members = [Member(self, f"site-{k}", ["learner", "--join", address, "--data", "builtin", "--share",
+                                              f"{k}/{LEARNERS}", *self.tls(f"site-{k}")]) for k in range(LEARNERS)]
+        self.wait_until(lambda: self.requests() >= 5)
+        self.stop(controller)  # most likely while some have reported
+        shutil.copytree(self.home / "run", self.home / "backup")
+        backed_up = self.requests()
+
+        controller = self.go_on("second", address)
+        members.append(self.observer(address, "--data", "builtin", *self.tls("observer")))
+        self.wait_until(lambda: self.requests() >= backed_up + 10)
+        self.stop(controller)
+        shutil.rmtree(self.home / "run")
+        shutil.copytree(self.home / "backup", self.home / "run")
+
+        controller = self.go_on("third", address)
+        self.wait_until(lambda: '"tested"' in (self.home / "run/events.jsonl").read_text())
+        self.expect_progress(controller, members, backed_up)
+
+    def expect_progress(self, controller, members, backed_up):
         before = self.updates()
         self.wait_until(lambda: all(now > before.get(name, 0) + 3 for name, now in self.updates().items()))
         self.done("stop", "run")
