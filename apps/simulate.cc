@@ -208,6 +208,10 @@ int Simulate(const Options& options) {
   Result<std::vector<std::string>> policies = Policies(options.policies);
   if (!policies) return Complain(policies.error().message, kUsage);
   if (policies->empty()) policies->push_back("");
+  if (policies->size() > 1) {
+    Result<void> free = CheckDirectoryOfRuns(options.out);
+    if (!free) return Complain(free.error().message);
+  }
   std::vector<config::Config> configs;  // all checked before the first runs, as their directories
   std::vector<std::string> directories;
   for (const std::string& policy : *policies) {
@@ -287,7 +291,8 @@ int Main(int argc, const char* const* argv) {
       ->check(NumberWithin(0.001, 1e6));
   AddDataDirectoryOption(app, options.run.data_directory);
   app.add_option("--threads", options.run.threads,
-                 "Threads that train; the run is the same with any")
+                 "Threads that train; the run is the same with any. With training.keep_momentum or "
+                 "without training.share_statistics one trains, the others evaluate")
       ->transform(WholeWithin(1, 1024))
       ->capture_default_str();
   app.add_flag("--faults", options.run.faults,

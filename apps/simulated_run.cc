@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "apps/cli.h"
+#include "apps/data_directory.h"
 #include "apps/kept_models.h"
 #include "apps/progress.h"
 #include "apps/run_forecast.h"
@@ -75,15 +76,28 @@ std::string IdentityOf(const RunOptions& options, const std::string& config_toml
       .dump();
 }
 
-std::string StartAnew(const std::string& directory) {
-  return Text("start the run anew with metis simulate ", directory, "/config.toml --out ",
-              directory, " --force");
+// With the options that config.toml does not hold, as far as they are known.
+std::string StartAnew(const RunOptions& options, const std::string& directory) {
+  std::string command = Text("start the run anew with metis simulate ", directory,
+                             "/config.toml --out ", directory, " --force");
+  if (options.faults) command += " --faults";
+  if (options.record != RunOptions().record) command += Text(" --record ", options.record);
+  const std::string& data = options.data_directory;
+  if (!data.empty() && data != DefaultDataDirectory()) command += Text(" --data-dir ", data);
+  return command;
 }
 
-// Whether what an epoch comes to depends on the model received and its keys alone; otherwise work
-// cannot be found again by them.
-bool WorkCanBeKept(const learner::TrainingSettings& training) {
+// Whether what epochs come to depends on the model received and their keys alone; otherwise work
+// cannot be found again by them, and an epoch that is abandoned must not have begun.
+bool DependOnTheirKeysAlone(const learner::TrainingSettings& training) {
   return !training.keep_momentum && training.share_statistics;
+}
+
+// Bytes of models that the simulated controller's log may hold beside those of its latest snapshot:
+// no more than the learners hold themselves, but enough that small models cost few snapshots.
+uint64_t LogBudget(const config::Config& config, const Model& model) {
+  constexpr uint64_t kLeast = 64 << 20;
+  return std::max(kLeast, 2 * config.federation.membership.learners * model.bytes().size());
 }
 
 // Refuses a record that will not fit; gives up keeping work that will not.
@@ -203,9 +217,9 @@ Result<Begun> Begin(const RunOptions& options, const config::Config& config,
   if (journal && journal->identity() != identity) {
     return Invalid(Text(work_path, " is work of another program version, configuration or data (",
                         journal->identity(), ", not ", identity, "): bring those back, or ",
-                        StartAnew(directory)));
+                        StartAnew(options, directory)));
   }
-  bool keep_work = options.keep_work && WorkCanBeKept(config.training);
+  bool keep_work = options.keep_work && DependOnTheirKeysAlone(config.training);
   if (!journal) {
     Result<void> fits = CheckSpace(config, *task->workload, directory, record, keep_work);
     if (!fits) return fits.error();
@@ -258,10 +272,11 @@ Result<report::Json> Conclude(const RunOptions& options, const config::Config& c
 }
 
 // Where the disk is full: the work that was kept is not lost.
-Error NotWritten(const Error& error, const std::string& directory, const Begun& begun) {
+Error NotWritten(const Error& error, const RunOptions& options, const std::string& directory,
+                 const Begun& begun) {
   const std::string way_on = begun.journal
                                  ? Text("`metis simulate --resume ", directory, "` goes on")
-                                 : StartAnew(directory);
+                                 : StartAnew(options, directory);
   return {error.code, Text(error.message, "; free space, then ", way_on)};
 }
 
@@ -278,11 +293,13 @@ Result<RunOutcome> Conduct(const RunOptions& options, const config::Config& conf
                             .workload = workload,
                             .faults = faults,
                             .equal_sizes = data::AsksEqualSizes(config.data),
+                            .snapshot_bytes = LogBudget(config, *workload.initial()),
                             .threads = options.threads,
+                            .train_ahead = DependOnTheirKeysAlone(config.training),
                             .journal = begun.journal.get()});
   Result<void> wrote = report::WriteRunFile(std::filesystem::path(directory) / kPartitionFile,
                                             PartitionJson(begun.task, config, simulator));
-  if (!wrote) return NotWritten(wrote.error(), directory, begun);
+  if (!wrote) return NotWritten(wrote.error(), options, directory, begun);
   KeptModels kept(*begun.writer);
   simulator.SetRecorder(&kept);
   sim::Invariants invariants(config.federation, workload.initial(), workload.pool());
@@ -297,9 +314,9 @@ Result<RunOutcome> Conduct(const RunOptions& options, const config::Config& conf
     return Invalid(Text("a law was broken ", *invariants.violation(), " (seed ", seed,
                         "; the record is in ", directory, ")"));
   }
-  if (!recorded) return NotWritten(recorded.error(), directory, begun);
+  if (!recorded) return NotWritten(recorded.error(), options, directory, begun);
   Result<report::Json> summary = Conclude(options, config, directory, simulator, kept, begun);
-  if (!summary) return NotWritten(summary.error(), directory, begun);
+  if (!summary) return NotWritten(summary.error(), options, directory, begun);
   return RunOutcome{*std::move(summary), simulator.examples_trained(), SecondsSince(start), false};
 }
 
@@ -320,9 +337,13 @@ Result<RunOutcome> Run(const RunOptions& options, const config::Config& config,
   return outcome;
 }
 
+bool HasTrue(const report::Json& json, const char* key) {
+  return json.is_object() && json.contains(key) && json[key] == report::Json(true);
+}
+
 // What a complete run came to; null for one that was cut off, maybe while it wrote its summary. Of
-// the record no more is needed: it is written again.
-Result<report::Json> CompleteSummary(const std::string& directory) {
+// the record no more is needed: it is written again. From a summary, `options` learn of faults.
+Result<report::Json> CompleteSummary(const std::string& directory, RunOptions& options) {
   const std::filesystem::path root(directory);
   std::error_code error;
   if (!std::filesystem::exists(root, error)) return NotFound(Text(directory, " does not exist"));
@@ -330,17 +351,22 @@ Result<report::Json> CompleteSummary(const std::string& directory) {
     return NotFound(Text(directory, " is no run directory: it has no ", report::kEventsFile));
   }
   Result<report::Json> summary = report::ReadRunJson(root / report::kSummaryFile);
-  const bool complete = summary && summary->is_object() && summary->contains("complete") &&
-                        (*summary)["complete"] == report::Json(true);
-  return complete ? *std::move(summary) : report::Json();
+  if (!summary) return report::Json();
+  options.faults = HasTrue(*summary, "faults");
+  if (!HasTrue(*summary, "complete")) return report::Json();
+  Result<void> whole = report::CheckSummary(*summary);
+  if (whole) return summary;
+  return Invalid(Text(directory, "/", report::kSummaryFile, " is damaged: ", whole.error().message,
+                      "; bring it back, or ", StartAnew(options, directory)));
 }
 
-Result<Earlier> OpenEarlier(std::unique_ptr<DirectoryLock> lock, const std::string& directory) {
+Result<Earlier> OpenEarlier(std::unique_ptr<DirectoryLock> lock, const RunOptions& options,
+                            const std::string& directory) {
   Result<std::unique_ptr<sim::WorkJournal>> journal =
       sim::WorkJournal::Open(Text(directory, "/", kWorkFile));
   if (journal) return Earlier{std::move(lock), *std::move(journal)};
   return Invalid(Text(directory, " keeps no work to go on with (", journal.error().message,
-                      "): ", StartAnew(directory)));
+                      "): ", StartAnew(options, directory)));
 }
 
 // In a directory that is ours.
@@ -369,17 +395,18 @@ Result<RunOutcome> RunSimulation(const RunOptions& options, const config::Config
 Result<RunOutcome> ResumeSimulation(const RunOptions& options, const std::string& directory,
                                     const std::atomic<bool>& interrupted) {
   if (Result<void> simulated = RefuseFederation(directory); !simulated) return simulated.error();
-  Result<report::Json> ended = CompleteSummary(directory);
+  RunOptions its = options;
+  Result<report::Json> ended = CompleteSummary(directory, its);
   if (!ended) return ended.error();
   if (!ended->is_null()) return RunOutcome{*ended, 0, 0};  // without a lock: it is only looked at
   Result<std::unique_ptr<DirectoryLock>> lock = DirectoryLock::Take(directory);
   if (!lock) return lock.error();
-  ended = CompleteSummary(directory);  // its process may have completed it in between
+  ended = CompleteSummary(directory, its);  // its process may have completed it in between
   if (!ended) return ended.error();
   if (!ended->is_null()) return RunOutcome{*ended, 0, 0};
-  Result<Earlier> earlier = OpenEarlier(*std::move(lock), directory);
+  Result<Earlier> earlier = OpenEarlier(*std::move(lock), its, directory);
   if (!earlier) return earlier.error();
-  return GoOn(options, directory, *std::move(earlier), interrupted);
+  return GoOn(its, directory, *std::move(earlier), interrupted);
 }
 
 }  // namespace metis::apps

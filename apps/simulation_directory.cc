@@ -6,6 +6,7 @@
 #include "apps/controller_setup.h"
 #include "metis/core/text.h"
 #include "metis/report/run_directory.h"
+#include "metis/report/run_figures.h"
 #include "metis/store/inspect_log.h"
 
 namespace metis::apps {
@@ -35,6 +36,14 @@ Result<void> CheckSimulationDirectory(const std::string& directory, bool replace
                             ": stop that one first, or choose another --out"));
   }
   return report::CheckRunDirectory(directory, report::kEventsFile, replace);
+}
+
+Result<void> CheckDirectoryOfRuns(const std::string& directory) {
+  if (Result<void> ours = RefuseFederation(directory); !ours) return ours;
+  if (report::KindOf(directory) == report::RunKind::kNone) return {};
+  return Invalid(Text(directory, " is itself a run, and several policies need a directory that is ",
+                      "none: `metis compare ", directory, "` would not see the runs below it; ",
+                      "choose another --out, or remove that run"));
 }
 
 Result<std::unique_ptr<DirectoryLock>> DirectoryLock::Take(const std::string& directory) {

@@ -18,6 +18,11 @@ Result<void> RefuseFederation(const std::string& directory);
 // Whether a simulation may begin there, `replace` set if in place of another. Changes nothing.
 Result<void> CheckSimulationDirectory(const std::string& directory, bool replace);
 
+// Whether several simulations may begin below the directory, one for each policy. Refuses one that
+// is itself a run or a federation: who looks for runs there (`metis compare`) looks no further.
+// Changes nothing.
+Result<void> CheckDirectoryOfRuns(const std::string& directory);
+
 // Keeps every other process out of a directory, however this one ends. The file of the lock stays
 // behind, empty unless the process was killed: directories of the same run are the same.
 class DirectoryLock {

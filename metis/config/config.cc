@@ -66,7 +66,7 @@ Result<Config> ParseConfig(std::string_view text, std::string_view source_name,
   if (!document) return document.error();
   Reader reader(source_name);
   reader.ReadDocument(*document);
-  for (const Assignment& assignment : overrides) reader.Assign(assignment);
+  reader.Assign(overrides);
   return reader.Finish();
 }
 

@@ -40,7 +40,8 @@ struct Config {
 
 // A value from the command line, which wins over the file. It is checked like the file, together
 // with the file: a default that depends on other keys (stop.duration, training.proximal, ...) sees
-// both.
+// both. A named policy wins over the file's protocol, weighting and trigger, too: so a resolved
+// file runs under another policy.
 struct Assignment {
   std::string key;     // "section.key", or "group.NAME.key" for a group of that name
   std::string value;   // 30s, "30s", 4, 0.5, true

@@ -91,12 +91,16 @@ std::vector<GroupDraft> DefaultGroups() {
   return groups;
 }
 
+double DefaultProximal(federation::ProtocolKind protocol) {
+  const bool mixing = protocol == federation::ProtocolKind::kFedAsync;
+  return mixing ? kFedAsyncProximal : learner::TrainingSettings().proximal;
+}
+
 Config Resolve(const Draft& draft) {
   Config config = draft.config;
   config.federation.policy = ResolvePolicy(draft);
-  bool mixing = config.federation.policy.protocol == federation::ProtocolKind::kFedAsync;
   config.training.proximal =
-      draft.proximal.value_or(mixing ? kFedAsyncProximal : config.training.proximal);
+      draft.proximal.value_or(DefaultProximal(config.federation.policy.protocol));
   config.federation.sync.keep_models = store::KeepsModels(config.storage);
   ResolveStop(config.federation.stop);
   ResolveTest(config.federation.stop, config.federation.test);

@@ -26,9 +26,12 @@ struct Draft {
   std::optional<federation::ProtocolKind> protocol;    // default: the policy's
   std::optional<federation::WeightingKind> weighting;  // default: the policy's
   std::optional<federation::TriggerKind> trigger;      // default: the policy's
-  std::optional<double> proximal;                      // default: FedAsync's rho or 0
+  std::optional<double> proximal;                      // default: DefaultProximal()
   std::vector<GroupDraft> groups;                      // default: DefaultGroups()
 };
+
+// What training.proximal is where it is not set: FedAsync's rho, else 0.
+double DefaultProximal(federation::ProtocolKind protocol);
 
 // Stands for a combination of protocol, weighting and trigger that no policy has.
 inline constexpr std::string_view kCustomPolicy = "custom";

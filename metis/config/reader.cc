@@ -8,6 +8,9 @@
 namespace metis::config {
 namespace {
 
+constexpr const char* kPolicy = "federation.policy";
+constexpr const char* kProtocol = "federation.protocol";
+
 std::vector<std::string> SectionNames() {
   std::vector<std::string> names;
   for (const Section& section : Sections()) names.emplace_back(section.name);
@@ -155,6 +158,38 @@ void Reader::ReadGroup(const DocumentSection& written) {
                            [](const Entry& entry) { return entry.key == "name"; });
   if (!named) Report(written.place, "a [[group]] needs a name, e.g. name = \"fast\"");
   draft_.groups.push_back(std::move(group));
+}
+
+// A policy from the command line wins over all that the file says of one: also over the protocol,
+// weighting and trigger that a resolved file (FormatConfig) names beside its policy. Those of the
+// same command line are read later and still win over it.
+void Reader::GiveWay(std::span<const Assignment> assignments) {
+  bool policy = false, protocol = false;
+  for (const Assignment& each : assignments) {
+    const Value value = ScanValue(each.value, {});
+    // "custom" says nothing by itself: its parts may be the file's.
+    const bool custom = value.text() != nullptr && *value.text() == kCustomPolicy;
+    if (each.key == kPolicy) policy = !custom;
+    protocol = protocol || each.key == kProtocol;
+  }
+  if (!policy && !protocol) return;
+  // Whoever names all of these is a resolved file. What its protocol has by default is no choice of
+  // the user's, and another protocol has another.
+  const bool resolved = draft_.policy && draft_.protocol && draft_.weighting && draft_.trigger;
+  if (resolved && draft_.proximal == DefaultProximal(*draft_.protocol)) {
+    draft_.proximal.reset();
+    set_.erase("training.proximal");
+  }
+  if (!policy) return;
+  draft_.protocol.reset();
+  draft_.weighting.reset();
+  draft_.trigger.reset();
+  for (const char* key : {kProtocol, "federation.weighting", "federation.trigger"}) set_.erase(key);
+}
+
+void Reader::Assign(std::span<const Assignment> assignments) {
+  GiveWay(assignments);
+  for (const Assignment& assignment : assignments) Assign(assignment);
 }
 
 void Reader::Assign(const Assignment& assignment) {

@@ -16,13 +16,14 @@
 
 namespace metis::config {
 
-// Used once: ReadDocument(), then Assign() for each assignment, then Finish().
+// Used once: ReadDocument(), then Assign(), then Finish().
 class Reader {
  public:
   explicit Reader(std::string_view source_name) : source_name_(source_name) {}
 
   void ReadDocument(const Document& document);
-  void Assign(const Assignment& assignment);
+  // A later assignment of the same key wins.
+  void Assign(std::span<const Assignment> assignments);
   // The settings, or all problems, one a line: the file's by line, then the command line's.
   Result<Config> Finish();
 
@@ -36,6 +37,8 @@ class Reader {
   void ReportUnknownSection(std::string_view name, const Place& place, std::string_view thing);
   void ReadSection(const DocumentSection& written);
   void ReadGroup(const DocumentSection& written);
+  void GiveWay(std::span<const Assignment> assignments);
+  void Assign(const Assignment& assignment);
   void AssignGroupKey(std::string_view path, const Value& value);
   template <typename Target>
   void ReadKey(const std::vector<Key<Target>>& keys, std::string_view section,

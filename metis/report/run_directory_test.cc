@@ -227,5 +227,46 @@ TEST_F(RunDirectoryTest, AFileIsReplacedWholeOrNotAtAll) {
   EXPECT_EQ(std::distance(fs::directory_iterator(directory_), {}), 1) << "nothing is left beside";
 }
 
+// What FormatSummary() writes, as far as it is shown.
+Json SmallSummary() {
+  return {{"policy", "sync-dvw"},
+          {"length_s", 20.5},
+          {"version", 3},
+          {"update_requests", 7},
+          {"updates_rejected", 1},
+          {"models_exchanged", 20},
+          {"models_for_evaluation", 6},
+          {"accuracy", {{"final", 0.5}, {"best", 1}}},
+          {"stopped_by", nullptr},
+          {"faults_struck", {{"loss", 4}}}};
+}
+
+TEST(CheckSummary, NamesTheFirstFieldThatIsMissingOrOfAnotherType) {
+  const auto complaint = [](const std::string& text) {
+    const Result<void> whole = CheckSummary(Json::parse(text));
+    return whole ? std::string() : whole.error().message;
+  };
+  const Json summary = SmallSummary();
+  EXPECT_EQ(complaint(summary.dump()), "");
+  EXPECT_EQ(complaint("[]"), "it is no JSON object");
+  EXPECT_EQ(complaint("{\"complete\": true, \"accuracy\": null}"), "it lacks policy");
+  for (const auto& [name, value] : summary.items()) {
+    Json damaged = summary;
+    damaged[name] = Json::array({7});
+    EXPECT_THAT(complaint(damaged.dump()), HasSubstr(name));
+    damaged.erase(name);
+    EXPECT_EQ(complaint(damaged.dump()).empty(), name == "faults_struck") << name;
+  }
+  Json damaged = summary;
+  damaged["accuracy"]["best"] = "0.5";
+  EXPECT_EQ(complaint(damaged.dump()), "accuracy/best is \"0.5\"");
+  damaged = summary;
+  damaged["version"] = -3;
+  EXPECT_EQ(complaint(damaged.dump()), "version is -3");
+  damaged = summary;
+  damaged["faults_struck"]["loss"] = nullptr;
+  EXPECT_EQ(complaint(damaged.dump()), "faults_struck is no list of counts by name");
+}
+
 }  // namespace
 }  // namespace metis::report

@@ -2,7 +2,9 @@
 
 #include <numeric>
 
+#include "metis/core/check.h"
 #include "metis/core/fingerprint.h"
+#include "metis/core/text.h"
 #include "metis/federation/validation_cycle.h"
 
 namespace metis::report {
@@ -32,6 +34,39 @@ Json LearnerJson(LearnerId id, const LearnerSummary& learner) {
   json["cycles_ended_by"] = learner.reasons;
   return json;
 }
+
+enum class Kind { kText, kTextOrNull, kNumber, kCount };
+
+bool IsA(Kind kind, const Json& value) {
+  switch (kind) {
+    case Kind::kText:
+      return value.is_string();
+    case Kind::kTextOrNull:
+      return value.is_string() || value.is_null();
+    case Kind::kNumber:
+      return value.is_number();
+    case Kind::kCount:
+      return value.is_number_unsigned();
+  }
+  METIS_CHECK_MSG(false, "no such kind");
+}
+
+struct Field {
+  const char* path;  // a pointer into the JSON
+  Kind kind;
+};
+constexpr Field kShown[] = {
+    {"/policy", Kind::kText},
+    {"/length_s", Kind::kNumber},
+    {"/version", Kind::kCount},
+    {"/update_requests", Kind::kCount},
+    {"/updates_rejected", Kind::kCount},
+    {"/models_exchanged", Kind::kCount},
+    {"/models_for_evaluation", Kind::kCount},
+    {"/accuracy/final", Kind::kNumber},
+    {"/accuracy/best", Kind::kNumber},
+    {"/stopped_by", Kind::kTextOrNull},
+};
 
 }  // namespace
 
@@ -115,6 +150,24 @@ Json FormatSummary(const RunFacts& facts, const Controller& controller,
   }
   json["tests"] = std::move(points);
   return json;
+}
+
+Result<void> CheckSummary(const Json& summary) {
+  if (!summary.is_object()) return Invalid("it is no JSON object");
+  for (const Field& field : kShown) {
+    const Json::json_pointer place(field.path);
+    const std::string name = std::string(field.path).substr(1);
+    if (!summary.contains(place)) return Invalid(Text("it lacks ", name));
+    if (!IsA(field.kind, summary.at(place))) {
+      return Invalid(Text(name, " is ", summary.at(place).dump()));
+    }
+  }
+  if (!summary.contains("faults_struck")) return {};
+  const Json& struck = summary.at("faults_struck");
+  bool counts = struck.is_object();
+  for (const Json& times : struck) counts = counts && times.is_number_unsigned();
+  if (!counts) return Invalid("faults_struck is no list of counts by name");
+  return {};
 }
 
 }  // namespace metis::report

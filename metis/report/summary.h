@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "metis/core/ids.h"
+#include "metis/core/result.h"
 #include "metis/core/time.h"
 #include "metis/drivers/recorder.h"
 #include "metis/federation/controller.h"
@@ -70,5 +71,9 @@ struct RunFacts {
 
 Json FormatSummary(const RunFacts& facts, const federation::Controller& controller,
                    const SummaryBuilder& summary);
+
+// Whether a summary that was read has the fields that a table of runs shows, with their types. An
+// error names the first that it lacks.
+Result<void> CheckSummary(const Json& summary);
 
 }  // namespace metis::report

@@ -109,7 +109,12 @@ class SimulateDirectoryTest(LearningTest):
         self.assertIn("free space, then `metis simulate --resume run` goes on", said)
         said = self.simulate_on_a_full_disk("--duration", "40h", "--no-journal", "--out", "other")
         self.assertNotIn("--resume", said)
-        self.assertIn("metis simulate other/config.toml --out other --force", said)
+        self.assertIn("metis simulate other/config.toml --out other --force\n", said)
+        said = self.simulate_on_a_full_disk("--duration", "40h", "--no-journal", "--faults",
+                                            "--record", "replayable", "--data-dir", "sets", "--out",
+                                            "third")
+        self.assertIn("third/config.toml --out third --force --faults --record replayable "
+                      "--data-dir sets\n", said)
 
     def test_a_run_goes_on_once_there_is_space(self):
         options = ["--duration", "20min", "--out"]
@@ -127,6 +132,44 @@ class SimulateDirectoryTest(LearningTest):
                             "runs")
         self.assertIn("runs/sync-fedavg holds other files", said)
         self.assertEqual(self.files("runs"), {"sync-fedavg/letter.txt": b"mine"})
+
+    def test_several_policies_do_not_go_below_a_run(self):
+        several = [*SMALL, "--duration", "20s", "--policy", "async-fedavg,sync-fedavg"]
+        self.done("simulate", *SMALL, "--duration", "20s")
+        before = self.files("runs")
+        for arguments in (several, [*several, "--force"]):
+            said = self.refusal("simulate", *arguments)
+            self.assertIn("runs/simulate is itself a run", said)
+            self.assertIn("choose another --out", said)
+            self.assertEqual(self.files("runs"), before)
+        for mark, words in (("epochs.jsonl", "of-epochs.jsonl is itself a run"),
+                            ("federation", "`metis controller --run of-federation`"),
+                            ("state.db", "`metis controller --run of-state.db`")):
+            directory = f"of-{mark}"
+            (self.home / directory).mkdir()
+            (self.home / directory / mark).write_text("0123456789abcdef\nlight\n")
+            before = self.files(directory)
+            self.assertIn(words, self.refusal("simulate", *several, "--out", directory))
+            self.assertEqual(self.files(directory), before)
+        self.done("simulate", *several, "--out", "fresh")
+        self.done("simulate", *several, "--out", "fresh", "--force")
+        for policy in ("async-fedavg", "sync-fedavg"):
+            self.assertIn(policy, self.done("compare", "fresh").split())
+
+    def test_a_damaged_summary_of_a_complete_run_is_named(self):
+        self.done("simulate", *SMALL, "--duration", "20s", "--faults", "--out", "run")
+        path = self.home / "run/summary.json"
+        whole = json.loads(path.read_text())
+        self.assertIn("is complete", self.metis("simulate", "--resume", "run").stderr)
+        for damaged, words in (({"complete": True, "accuracy": None}, "it lacks policy"),
+                               ({**whole, "accuracy": None}, "it lacks accuracy/final"),
+                               ({**whole, "version": "3"}, 'version is "3"'),
+                               ({**whole, "faults_struck": [None]}, "faults_struck is no")):
+            path.write_text(json.dumps(damaged))
+            said = self.refusal("simulate", "--resume", "run")
+            self.assertIn("run/summary.json is damaged: " + words, said)
+            self.assertIn("metis simulate run/config.toml --out run --force", said)
+            self.assertEqual("--force --faults" in said, "faults" in damaged)
 
     def test_runs_that_ended_before_a_failure_are_shown(self):
         process = self.start("simulate", *SMALL, "--policy", "async-fedavg,sync-fedavg",

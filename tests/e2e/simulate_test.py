@@ -258,6 +258,34 @@ class SimulateTest(unittest.TestCase):
         self.assertEqual((self.home / "first/events.jsonl").read_bytes(),
                          (self.home / "again/events.jsonl").read_bytes())
 
+    def test_a_resolved_configuration_runs_under_another_policy(self):
+        self.simulate("--policy", "fedasync", "--seed", "3", "--out", "mixed")
+        self.simulate("--policy", "all", "--seed", "3", "--out", "fresh")
+        again = self.metis("simulate", "mixed/config.toml", "--policy", "all", "--out", "again")
+        self.assertEqual(again.returncode, 0, again.stderr)
+        for policy in POLICIES:
+            self.assertEqual(self.summary(f"again/{policy}")["policy"], policy)
+            for name in ("config.toml", "events.jsonl"):
+                self.assertEqual((self.home / "fresh" / policy / name).read_bytes(),
+                                 (self.home / "again" / policy / name).read_bytes(), policy)
+        # What stands beside it on the command line still wins.
+        run = self.metis("simulate", "mixed/config.toml", "--policy", "sync-fedavg", "--set",
+                         "federation.trigger=adaptive", "--out", "both")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual(self.summary("both")["policy"], "custom")
+
+    def test_momentum_that_is_kept_does_not_depend_on_the_threads(self):
+        # Slow learners miss the end of the first rounds: their epochs under way are abandoned.
+        for threads in ("1", "3"):
+            run = self.metis("simulate", "--sizes", "skewed", "--policy", "sync-fedavg",
+                             "--set", "federation.trigger=adaptive", "--set",
+                             "sync.round_deadline=30s", "--set", "training.keep_momentum=true",
+                             "--duration", "4min", "--threads", threads, "--out", threads)
+            self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertLess(self.summary("1")["update_requests"], 10 * self.summary("1")["version"])
+        self.assertEqual((self.home / "1/events.jsonl").read_bytes(),
+                         (self.home / "3/events.jsonl").read_bytes())
+
     def test_json_for_machines_and_help_with_an_example(self):
         output = self.simulate("--policy", "fedasync", "--out", "run", "--json")
         self.assertEqual(json.loads(output)[0]["policy"], "fedasync")
