@@ -155,12 +155,16 @@ TEST(AsyncProtocol, ALearnerHasOneUpdateAtATime) {
     EXPECT_EQ(h.Count<RequestEvaluation>() + h.Count<SendCommunity>(), 0u);
     EXPECT_THAT(h.controller().Pending(), testing::ElementsAre(h.IdOf(0, 1)));
   }
+  h.Update(0, 3, 1e30f);
+  EXPECT_EQ(h.One<RejectUpdate>().reason, RejectReason::kGate) << "that is named all the same";
+  h.Update(0, 4, 5);
+  EXPECT_EQ(h.One<RejectUpdate>().reason, RejectReason::kLate) << "and opens no way in";
   h.Update(0, 1, 1);
   EXPECT_EQ(h.One<AcknowledgeUpdate>().id, h.IdOf(0, 1)) << "its verdict stands";
   h.Answer(1, h.IdOf(0, 1), 3);
-  EXPECT_EQ(h.One<SendCommunity>().answers, Sequence(1));
-  h.Send(second);
-  EXPECT_EQ(h.One<AcknowledgeUpdate>().id, second.id);
+  EXPECT_EQ(h.Receivers(), std::vector<uint32_t>{0});
+  h.Update(0, 4, 5);
+  EXPECT_EQ(h.One<AcknowledgeUpdate>().id, h.IdOf(0, 4));
 }
 
 TEST(AsyncProtocol, AStoreThatFailsRefusesTheUpdateByName) {

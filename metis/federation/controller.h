@@ -134,13 +134,12 @@ class Controller {
   void Welcome(LearnerId learner, bool same_life, Out& out);
   void SendCommunityTo(LearnerId learner, bool restart, Out& out);
 
-  // Updates.
+  // Updates. Refusal() says what is wrong with one, whenever it comes.
   std::optional<RejectUpdate> Refusal(const UpdateReceived& event, const Member& member);
   void Reject(Member& member, RejectUpdate rejection, Out& out);
   void RejectStranger(const UpdateId& id, Out& out);
   void RejectEarly(const UpdateId& id, Out& out);
-  void RejectSecond(const UpdateId& id, const Member& member, Out& out);
-  bool KnowsBase(const UpdateReceived& event) const;  // it was sent to that learner, in this life
+  void RejectSecond(const UpdateId& id, const UpdateId& first, Out& out);
   void Repeated(const UpdateId& id, const Member& member, Out& out);
   void AfterTheEnd(const UpdateId& id, Out& out);
   void PushVerdict(const Member& member, const UpdateId& id, Out& out) const;

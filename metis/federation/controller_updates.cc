@@ -34,9 +34,15 @@ void Controller::On(const UpdateReceived& event, Out& out) {
   bool repeated = id.sequence <= member->verdict.sequence;
   if (Planted(PlantedBug::kDoubleApply) && !member->verdict.pending) repeated = false;
   if (repeated) return Repeated(id, *member, out);
-  if (member->verdict.pending && KnowsBase(event)) return RejectSecond(id, *member, out);
   if (std::optional<RejectUpdate> refusal = Refusal(event, *member)) {
     return Reject(*member, *std::move(refusal), out);
+  }
+  const auto first = std::find_if(pending.begin(), pending.end(), [&](const UpdateId& each) {
+    return each.learner == id.learner && each.incarnation == id.incarnation;
+  });
+  if (first != pending.end()) return RejectSecond(id, *first, out);
+  if (Result<void> admitted = protocol_->Admit(id, event.base); !admitted) {
+    return Reject(*member, RejectUpdate{id, RejectReason::kLate, admitted.error().message}, out);
   }
   Accept(event, *member, out);
 }
@@ -58,10 +64,10 @@ void Controller::RejectEarly(const UpdateId& id, Out& out) {
 
 // A learner waits for its answer before it trains on: whoever does not would have models without
 // number kept and evaluated, and everybody else's wait behind them. The first one's verdict stays.
-void Controller::RejectSecond(const UpdateId& id, const Member& member, Out& out) {
+void Controller::RejectSecond(const UpdateId& id, const UpdateId& first, Out& out) {
   ++statistics_.rejected;
   out.push_back(RejectUpdate{id, RejectReason::kLate,
-                             Text("update ", member.verdict.sequence, " of learner ", id.learner,
+                             Text("update ", first.sequence, " of learner ", id.learner,
                                   " is not committed yet: one at a time")});
 }
 
@@ -93,10 +99,6 @@ void Controller::Repeated(const UpdateId& id, const Member& member, Out& out) {
   }
 }
 
-bool Controller::KnowsBase(const UpdateReceived& event) const {
-  return event.base <= version_ && ledger_.WasSent(event.id.learner, event.base);
-}
-
 std::optional<RejectUpdate> Controller::Refusal(const UpdateReceived& event, const Member& member) {
   const UpdateId& id = event.id;
   auto refuse = [&](RejectReason reason, std::string message) {
@@ -124,15 +126,12 @@ std::optional<RejectUpdate> Controller::Refusal(const UpdateReceived& event, con
                     checked.error().In(Text("learner ", id.learner)).message);
     }
   }
-  // Before what the protocol says: to a controller that was restored from an older copy such an
+  // Before anything about its time: to a controller that was restored from an older copy such an
   // update may look late, and its learner would not take an older model for that.
-  if (!KnowsBase(event)) {
+  if (event.base > version_ || !ledger_.WasSent(id.learner, event.base)) {
     return refuse(RejectReason::kUnknownBase,
                   Text("the update of learner ", id.learner, " claims to be trained on version ",
                        event.base, ", which it was not sent"));
-  }
-  if (Result<void> admitted = protocol_->Admit(id, event.base); !admitted) {
-    return refuse(RejectReason::kLate, admitted.error().message);
   }
   return std::nullopt;
 }
