@@ -48,7 +48,9 @@ use_default --out runs/demo
 use_default --test-examples 2000
 
 out=
+policy=
 before=
+kept=() # all but --out
 for word in "${arguments[@]}"; do
   pair=${before}=${word}
   before=${word}
@@ -58,15 +60,19 @@ for word in "${arguments[@]}"; do
   fi
   case "${pair}" in
     --out=*) out=${pair#*=} ;;
+    --policy=*) policy=${pair#*=} ;;
     --dataset=builtin | --trainer=* | --set=data.dataset=builtin | --set=data.dataset=\"builtin\")
       echo "demo: it is about wrong labels among images, and built-in data have neither: name another data set, or" \
         "run metis simulate --dataset builtin" >&2
       exit 2
       ;;
   esac
+  [[ ${word} == --out || ${pair} == --out=* ]] || kept+=("${word}")
 done
-# Its own runs may be replaced.
-if [[ ${out%/} == runs/demo ]] && ! is_given --force; then arguments+=(--force); fi
+# Its own runs may be replaced. That of a single policy lies beside those of others, as theirs do.
+if [[ ${out%/} == runs/demo ]] && ! is_given --force; then kept+=(--force); fi
+target=${out%/}
+[[ ${policy} == *,* || ${policy} == all ]] || target+=/${policy}
 
 scripts/setup.sh
 cmake --preset release >/dev/null
@@ -75,7 +81,7 @@ PATH="${PWD}/build/release/bin:${PATH}"
 metis data fetch fashion-mnist
 begun=$(mktemp)
 trap 'rm -f "${begun}"' EXIT
-metis simulate "${arguments[@]}"
+metis simulate "${kept[@]}" --out "${target}"
 # Runs of an earlier call may lie beside them.
 mapfile -t runs < <(find -H "${out}" -maxdepth 2 -name summary.json -newer "${begun}" -printf '%h\n' | LC_ALL=C sort)
 echo

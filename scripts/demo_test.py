@@ -22,7 +22,12 @@ if words[0] == "simulate":
     value = lambda option, default: pairs[pairs.index(option) + 1] if option in pairs else default
     policies = value("--policy", "").split(",")
     for policy in policies:
-        run = pathlib.Path(value("--out", ""), policy if len(policies) > 1 else "")
+        out = pathlib.Path(value("--out", ""))
+        run = out / policy if len(policies) > 1 else out
+        if len(policies) > 1 and (out / "summary.json").exists():
+            sys.exit(f"{out} is itself a run")
+        if run.exists() and {each.name for each in run.iterdir()} - {"summary.json", "partition.json"}:
+            sys.exit(f"{run} holds other files")
         run.mkdir(parents=True, exist_ok=True)
         learners = [{"contribution": share} for share in (3, 1)]
         (run / "summary.json").write_text(json.dumps(
@@ -112,8 +117,13 @@ class Demo(unittest.TestCase):
         self.assertIn("of seed 1990", said)
         self.assertNotIn("async-fedavg", said)
         calls, said = self.demo("--policy=sync-dvw")
-        self.assertEqual(calls["report"][:2], ["runs/demo", "--title"])
+        self.assertEqual(calls["report"][:2], ["runs/demo/sync-dvw", "--title"])
+        self.assertEqual(self.options(calls["simulate"])["--out"], ["runs/demo/sync-dvw"])
         self.assertTrue(said.rstrip().endswith("test images: sync-dvw 50.0 %."), said)
+
+    def test_one_policy_first_and_all_of_them_afterwards(self):
+        self.demo("--policy", "fedasync")
+        self.assertEqual(len(self.demo()[0]["report"]), 4 + len(["--title", "", "--out", ""]))
 
     def test_built_in_data_are_refused_before_anything_is_built(self):
         for given in (["--dataset", "builtin"], ["--dataset=builtin"], ["--trainer", "builtin"],

@@ -107,9 +107,9 @@ run_large() {
   build/release/bench/exchange_bench --learners 1 --parameters 750000000 --rounds 3 --filter plain
 }
 
-# A name for what the working tree holds, committed or not. Nothing outside of a git checkout.
+# A name for what the working tree holds, committed or not. Nothing where git does not know these files.
 name_tree() {
-  git rev-parse --is-inside-work-tree &>/dev/null || return 0
+  git ls-files --error-unmatch scripts/nightly.sh &>/dev/null || return 0
   # A file that was removed and is still known to git changes the name by its absence.
   { git ls-files -z --cached --others --exclude-standard | xargs -0 sha256sum 2>/dev/null || true; } |
     sha256sum | cut -d ' ' -f 1

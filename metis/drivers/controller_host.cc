@@ -178,12 +178,12 @@ bool ControllerHost::State::Process(const Event& event) {
   const Instant now = loop.now();
   std::vector<Action> actions;
   if (Result<void> handled = durable->Handle(now, event, actions); !handled) {
-    ++dropped;
     refusal = handled.error().message;
     if (durable->failed()) {
       if (auto tell = std::exchange(on_failure, nullptr)) tell(refusal);
       return false;
     }
+    ++dropped;
     announcer.Sometimes(now, Text("the log refuses events, this one is dropped (",
                                   federation::kEventNames[event.index()], "): ", refusal));
     refused = true;
@@ -290,13 +290,15 @@ void ControllerHost::State::Over() {
 
 void ControllerHost::State::Operate(federation::OperatorCommand::Kind kind, const std::string& name,
                                     const std::function<void(Result<Commanded>)>& answer) {
+  const auto ends = [this] {
+    return Unavailable(Text("the controller ends, because it cannot read a model (", refusal,
+                            "): look again once it was started anew"));
+  };
+  if (durable->failed()) return answer(ends());
   Result<CommandPlan> plan = PlanCommand(controller(), kind, name);
   if (!plan) return answer(plan.error());
   if (plan->command && !Process(*plan->command)) {
-    if (durable->failed()) {
-      return answer(Unavailable(Text("the controller ends, because it cannot read a model (",
-                                     refusal, "): look again once it was started anew")));
-    }
+    if (durable->failed()) return answer(ends());
     return answer(
         Unavailable(Text("nothing has changed, because the controller's log refuses "
                          "events: ",
@@ -381,7 +383,7 @@ void ControllerHost::Command(federation::OperatorCommand::Kind kind, std::string
 
 void ControllerHost::Look(std::function<void(const federation::Controller&, Instant now)> look) {
   state_->loop.Post([state = state_.get(), look = std::move(look)] {
-    look(state->controller(), state->loop.now());
+    if (!state->durable->failed()) look(state->controller(), state->loop.now());
   });
 }
 

@@ -83,7 +83,7 @@ class ControllerHost {
   // Looks at the controller, on the loop; waits for it unless called there. Before Start() and
   // after Stop() it looks in the caller's thread.
   void Inspect(const std::function<void(const federation::Controller&, Instant now)>& look);
-  // The same without waiting; never called once the host has stopped.
+  // The same without waiting; never called once the host has stopped or failed.
   void Look(std::function<void(const federation::Controller&, Instant now)> look);
   // Of the federation's clock.
   Instant now() const;

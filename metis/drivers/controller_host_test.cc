@@ -256,6 +256,15 @@ TEST(ControllerHost, AModelThatCannotBeReadEndsItOnceAndTheNextOneGoesOn) {
     EXPECT_TRUE(federation.ears->Sent<federation::RejectUpdate>(id).empty()) << name;
     EXPECT_EQ(federation.ears->Sent<federation::AcknowledgeUpdate>(id).size(), 1u) << name;
   }
+  std::promise<std::string> answered;
+  federation.host->Command(
+      federation::OperatorCommand::Kind::kWithdraw, "north", [&](Result<Commanded> outcome) {
+        answered.set_value(outcome ? outcome->message : outcome.error().message);
+      });
+  EXPECT_EQ(answered.get_future().get(),
+            "the controller ends, because it cannot read a model (a learner's latest model: the "
+            "disk is gone): look again once it was started anew");
+  EXPECT_EQ(federation.host->dropped_events(), 0u) << "that one is in the log";
   federation.Restart();
   EXPECT_EQ(federation.Ask([](const auto& c) { return c.version(); }), Version(4))
       << "the update that could not be handled is in the log";
