@@ -161,6 +161,8 @@ TEST(AsyncProtocol, ALearnerHasOneUpdateAtATime) {
   EXPECT_EQ(h.One<RejectUpdate>().reason, RejectReason::kLate) << "and opens no way in";
   h.Update(0, 1, 1);
   EXPECT_EQ(h.One<AcknowledgeUpdate>().id, h.IdOf(0, 1)) << "its verdict stands";
+  h.Ask(0, 1);
+  EXPECT_EQ(h.Count<SendCommunity>(), 0u) << "and is still to come";
   h.Answer(1, h.IdOf(0, 1), 3);
   EXPECT_EQ(h.Receivers(), std::vector<uint32_t>{0});
   h.Update(0, 4, 5);

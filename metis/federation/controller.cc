@@ -57,7 +57,10 @@ void Controller::On(const LearnerJoined& event, Out& out) {
 
 void Controller::Welcome(LearnerId learner, bool same_life, Out& out) {
   const Member& member = *membership_.Find(learner);
-  if (!member.trains()) return ResendTests(out);
+  if (!member.trains()) {
+    if (membership_.LiveObserver() == learner) ResendTests(out);
+    return;
+  }
   if (!begun_) return;
   if (phase_ == Phase::kFinished) {
     out.push_back(Dismiss{learner, member.incarnation(), "the federation has finished"});
@@ -102,16 +105,17 @@ void Controller::On(const LearnerReturned& event, Out& out) {
   Heard(event.learner, event.incarnation, out);
 }
 
-void Controller::Gone(LearnerId learner, Presence presence) {
+void Controller::Gone(LearnerId learner, Presence presence, Out& out) {
+  const bool tested = membership_.LiveObserver() == learner;
   membership_.Find(learner)->presence = presence;
   for (PendingUpdate& pending : pending_) pending.evaluation.Gone(learner);
+  if (tested) ResendTests(out);  // to another one, if there is
 }
 
 void Controller::On(const LearnerLost& event, Out& out) {
   Member* member = membership_.Find(event.learner, event.incarnation);
   if (member == nullptr || !member->live()) return;
-  Gone(event.learner, Presence::kLost);
-  if (!member->trains()) ResendTests(out);
+  Gone(event.learner, Presence::kLost, out);
   if (Planted(PlantedBug::kLostUpdate)) {
     std::erase_if(pending_, [&](const PendingUpdate& pending) {
       return pending.update.id.learner == event.learner;
@@ -126,8 +130,7 @@ void Controller::On(const LearnerLeft& event, Out& out) {
   Member* member = membership_.Find(event.learner, event.incarnation);
   if (member == nullptr || member->presence == Presence::kLeft) return;
   timers_.erase({TimerId::Kind::kLease, event.learner.value()});
-  Gone(event.learner, Presence::kLeft);
-  if (!member->trains()) ResendTests(out);
+  Gone(event.learner, Presence::kLeft, out);
 }
 
 void Controller::On(const EpochReported& event, Out& out) {

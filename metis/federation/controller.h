@@ -130,7 +130,7 @@ class Controller {
   Member* Heard(LearnerId learner, Incarnation incarnation, Out& out);
   // Sends away whoever asks after the end, or in a life that has been replaced.
   bool DismissStale(LearnerId learner, Incarnation incarnation, Out& out);
-  void Gone(LearnerId learner, Presence presence);
+  void Gone(LearnerId learner, Presence presence, Out& out);
   void Welcome(LearnerId learner, bool same_life, Out& out);
   void SendCommunityTo(LearnerId learner, bool restart, Out& out);
 
@@ -139,7 +139,8 @@ class Controller {
   void Reject(Member& member, RejectUpdate rejection, Out& out);
   void RejectStranger(const UpdateId& id, Out& out);
   void RejectEarly(const UpdateId& id, Out& out);
-  void RejectSecond(const UpdateId& id, const UpdateId& first, Out& out);
+  void RejectSecond(const UpdateId& id, const UpdateId& first, std::optional<RejectUpdate> refusal,
+                    Out& out);
   void Repeated(const UpdateId& id, const Member& member, Out& out);
   void AfterTheEnd(const UpdateId& id, Out& out);
   void PushVerdict(const Member& member, const UpdateId& id, Out& out) const;

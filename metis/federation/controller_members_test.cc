@@ -306,6 +306,19 @@ TEST(ControllerMembers, AnObserverThatComesBackIsAskedAgain) {
   EXPECT_EQ(h.Count<RequestTest>(), 0u);
 }
 
+TEST(ControllerMembers, ASecondObserverThatComesAndGoesMakesNobodyTestAgain) {
+  Harness h(SettingsFor("async-fedavg", 1));
+  h.JoinObserver(8);
+  h.JoinAll();
+  h.JoinObserver(9);
+  EXPECT_EQ(h.Count<RequestTest>(), 0u);
+  h.Lose(9);
+  EXPECT_EQ(h.Count<RequestTest>(), 0u);
+  h.Return(9);
+  h.Leave(9);
+  EXPECT_EQ(h.Count<RequestTest>(), 0u);
+}
+
 TEST(ControllerMembers, AnotherObserverTakesOverTheTestsOfOneThatIsGone) {
   for (const bool left : {false, true}) {
     Settings settings = SettingsFor("async-fedavg", 1);

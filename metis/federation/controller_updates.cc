@@ -34,13 +34,12 @@ void Controller::On(const UpdateReceived& event, Out& out) {
   bool repeated = id.sequence <= member->verdict.sequence;
   if (Planted(PlantedBug::kDoubleApply) && !member->verdict.pending) repeated = false;
   if (repeated) return Repeated(id, *member, out);
-  if (std::optional<RejectUpdate> refusal = Refusal(event, *member)) {
-    return Reject(*member, *std::move(refusal), out);
-  }
+  std::optional<RejectUpdate> refusal = Refusal(event, *member);
   const auto first = std::find_if(pending.begin(), pending.end(), [&](const UpdateId& each) {
     return each.learner == id.learner && each.incarnation == id.incarnation;
   });
-  if (first != pending.end()) return RejectSecond(id, *first, out);
+  if (first != pending.end()) return RejectSecond(id, *first, std::move(refusal), out);
+  if (refusal) return Reject(*member, *std::move(refusal), out);
   if (Result<void> admitted = protocol_->Admit(id, event.base); !admitted) {
     return Reject(*member, RejectUpdate{id, RejectReason::kLate, admitted.error().message}, out);
   }
@@ -63,12 +62,17 @@ void Controller::RejectEarly(const UpdateId& id, Out& out) {
 }
 
 // A learner waits for its answer before it trains on: whoever does not would have models without
-// number kept and evaluated, and everybody else's wait behind them. The first one's verdict stays.
-void Controller::RejectSecond(const UpdateId& id, const UpdateId& first, Out& out) {
+// number kept and evaluated, and everybody else's wait behind them. Whatever is wrong with the
+// second one, the first one's verdict and its place in the round stay.
+void Controller::RejectSecond(const UpdateId& id, const UpdateId& first,
+                              std::optional<RejectUpdate> refusal, Out& out) {
   ++statistics_.rejected;
-  out.push_back(RejectUpdate{id, RejectReason::kLate,
-                             Text("update ", first.sequence, " of learner ", id.learner,
-                                  " is not committed yet: one at a time")});
+  if (!refusal) {
+    refusal = RejectUpdate{id, RejectReason::kLate,
+                           Text("update ", first.sequence, " of learner ", id.learner,
+                                " is not committed yet: one at a time")};
+  }
+  out.push_back(*std::move(refusal));
 }
 
 // One that was committed or refused before the end keeps its verdict.

@@ -83,7 +83,7 @@ class Protocol {
   // Refuses an update that comes too late for this protocol.
   virtual Result<void> Admit(const UpdateId& id, Version base) const = 0;
   virtual void Received(LearnerId learner) = 0;
-  // The learner's update was refused: nobody waits for it.
+  // The learner's update was refused: nobody waits for it. What it has reported before stays.
   virtual void Refused(LearnerId learner) = 0;
   virtual void Offer(WeighedUpdate update) = 0;
 

@@ -66,9 +66,9 @@ class SyncProtocol final : public Protocol {
                         ", but round ", round_, " began with version ", base_));
   }
   void Received(LearnerId learner) override { participants_[learner] = State::kReceived; }
+  // What a learner reported, in an earlier life perhaps, counts whatever it sends afterwards.
   void Refused(LearnerId learner) override {
-    auto found = participants_.find(learner);
-    if (found != participants_.end()) found->second = State::kRefused;
+    if (Owes(learner)) participants_[learner] = State::kRefused;
   }
   void Offer(WeighedUpdate update) override {
     participants_[update.id.learner] = State::kReported;

@@ -97,6 +97,41 @@ TEST(SyncRounds, AReportedLearnerThatIsAheadOfItsControllerHasAnUnknownBase) {
   }
 }
 
+TEST(SyncRounds, ABadSecondUpdateDoesNotCloseTheRoundOverTheFirst) {
+  Harness h(SettingsFor("sync-dvw", 3));
+  h.JoinAll();
+  for (uint32_t learner : {1u, 2u, 0u}) h.Update(learner, 1, static_cast<float>(learner));
+  for (uint32_t of : {1u, 2u}) {
+    for (uint32_t evaluator : {0u, 1u, 2u}) {
+      if (evaluator != of) h.Answer(evaluator, h.IdOf(of, 1), 3);
+    }
+  }
+  h.Answer(1, h.IdOf(0, 1), 3);
+  h.Update(0, 2, 1e30f);
+  EXPECT_EQ(h.One<RejectUpdate>().reason, RejectReason::kGate);
+  EXPECT_EQ(h.Count<CommunityCommitted>(), 0u) << "the first one is still evaluated";
+  h.Answer(2, h.IdOf(0, 1), 3);
+  EXPECT_EQ(h.One<CommunityCommitted>().updates.size(), 3u);
+}
+
+TEST(SyncRounds, WhoHasReportedIsNotWaitedForAgainBecauseOfABadSecondUpdate) {
+  for (const Incarnation life : {kFirstLife, kSecondLife}) {
+    Settings settings = StartingWith(2);
+    settings.membership.quorum = 2;
+    Harness h(settings);
+    h.JoinAll();
+    h.Update(0, 1, 1);
+    if (life == kSecondLife) h.Join(0, life);
+    h.Update(0, 2, 1e30f);
+    EXPECT_EQ(h.One<RejectUpdate>().id.incarnation, life);
+    EXPECT_EQ(h.One<RejectUpdate>().reason, RejectReason::kGate);
+    h.Update(1, 1, 1e30f);
+    h.Update(1, 2, 2);
+    EXPECT_EQ(h.One<CommunityCommitted>().updates.size(), 2u) << life.value();
+    EXPECT_THAT(h.Receivers(), ElementsAre(0, 1));
+  }
+}
+
 TEST(SyncRounds, AnUpdateThatWaitedThroughAPauseCountsByTheExamplesOfItsOwnLife) {
   Harness h(StartingWith(2));
   h.Join(0);
