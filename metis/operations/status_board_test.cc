@@ -188,6 +188,9 @@ TEST(StatusBoard, RatesForgetWhatIsOlderThanTheirWindow) {
 TEST(StatusBoard, TestsAreThinnedAndTheLastStays) {
   Board board("async-fedavg", 1);
   for (uint64_t i = 0; i < 1777; ++i) {
+    federation::CommunityCommitted committed;
+    committed.version = Version(i);
+    board.board().Action(Instant(), committed);
     federation::CommunityTested tested;
     tested.version = Version(i);
     tested.counts = federation::CountsOf({60, 40}, i % 100);

@@ -60,7 +60,7 @@ class LineTeller {
   // Whether lines of this name are told.
   static bool Wants(std::string_view name) {
     for (std::string_view wanted :
-         {"joined", "update", "tested", "committed", "rejected", "finished"}) {
+         {"joined", "update", "tested", "committed", "rejected", "counts-refused", "finished"}) {
       if (name == wanted) return true;
     }
     return false;
@@ -72,6 +72,7 @@ class LineTeller {
     if (line.name == "tested") return Event<federation::CommunityTested>(line.time, json);
     if (line.name == "committed") return Note<federation::CommunityCommitted>(line.time, json);
     if (line.name == "rejected") return Note<federation::RejectUpdate>(line.time, json);
+    if (line.name == "counts-refused") return Note<federation::RefuseCounts>(line.time, json);
     return Note<federation::Finished>(line.time, json);
   }
 

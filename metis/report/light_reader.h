@@ -1,7 +1,8 @@
 // Reads the record of a run for figures: quickly, and without the models. Of events.jsonl
 // (docs/run-directory.md) only the lines that figures are made from are parsed: the events
-// `joined`, `update` and `tested`, the notes `committed`, `rejected` and `finished`. Every other
-// line is counted by its name and not looked into; finding damage is the business of a replay.
+// `joined`, `update` and `tested`, the notes `committed`, `rejected`, `counts-refused` and
+// `finished`. Every other line is counted by its name and not looked into; finding damage is the
+// business of a replay.
 #pragma once
 
 #include <cstdint>

@@ -47,12 +47,14 @@ class FiguresBuilder final : public drivers::Recorder {
     } else if (const auto* update = std::get_if<federation::UpdateReceived>(&event)) {
       if (!update->cycle.losses.empty()) arrivals_.try_emplace(KeyOf(update->id), now);
     } else if (const auto* tested = std::get_if<federation::CommunityTested>(&event)) {
-      class_accuracy_.push_back(Recalls(tested->counts));
+      const bool counts = summary_.tests().size() > class_accuracy_.size();
+      if (counts) class_accuracy_.push_back(Recalls(tested->counts));
     }
   }
 
   void Action(Instant now, const federation::Action& action) override {
     summary_.Action(now, action);
+    class_accuracy_.resize(summary_.tests().size());
     if (const auto* commit = std::get_if<federation::CommunityCommitted>(&action)) {
       for (const federation::CommittedUpdate& update : commit->updates) Committed(now, update);
     } else if (const auto* rejected = std::get_if<federation::RejectUpdate>(&action)) {

@@ -36,10 +36,10 @@ TEST_F(RunFiguresTest, SettingsGoWithoutTheSeed) {
 }
 
 TEST_F(RunFiguresTest, ATestRecallsEachClassAndCountsTheRequestsCommittedByThen) {
-  Json run = Data({Joined(0, "fast", 90), Tested(1, "[8,2,0,3,9,0,0,0,0]", "2.5"),
+  Json run = Data({Joined(0, "fast", 90), Tested(0.5, "[8,2,0,3,9,0,0,0,0]", "2.5"),
                    Committed(2, {Part(0, 1, 5)}), Committed(3, {Part(0, 2, 5)}),
                    Tested(4, "[9,1,0,0,12,0,0,0,0]", "\"nan\"")});
-  EXPECT_EQ(run["tests"]["t_s"], List({1.0, 4.0}));
+  EXPECT_EQ(run["tests"]["t_s"], List({0.5, 4.0}));
   EXPECT_EQ(run["tests"]["requests"], List({0, 2}));
   EXPECT_EQ(run["tests"]["accuracy"], List({17.0 / 22, 21.0 / 22}));
   EXPECT_EQ(run["tests"]["loss"], List({2.5, nullptr}));
@@ -48,12 +48,25 @@ TEST_F(RunFiguresTest, ATestRecallsEachClassAndCountsTheRequestsCommittedByThen)
   EXPECT_EQ(run["final_accuracy"], 21.0 / 22);
 }
 
+// As the controller has it: of two observers the first counts, and of a controller that was
+// restored from an older copy only what it knows.
+TEST_F(RunFiguresTest, ATestCountsOnceAndOnlyOfAVersionThatThereIs) {
+  Json run = Data({Joined(0, "fast", 90), Tested(0.25, "[8,2,0,0]"), Tested(0.5, "[3,7,0,0]"),
+                   Committed(2, {Part(0, 1, 5)}, 1), Tested(41, "[9,1,0,0]"),
+                   Tested(1, "[10,5,0,0]"), TestRefused(1), Committed(2, {Part(0, 2, 5)}, 2),
+                   Tested(2, "[7,3,0,0]"), Tested(2.5, "[1,9,0,0]")});
+  EXPECT_EQ(run["tests"]["t_s"], List({0.25, 2.0}));
+  EXPECT_EQ(run["tests"]["accuracy"], List({0.8, 0.7}));
+  EXPECT_EQ(run["tests"]["class_accuracy"][1], List({0.7, nullptr}));
+  EXPECT_EQ(run["best_accuracy"], 0.8);
+}
+
 TEST_F(RunFiguresTest, TimeToAnAccuracyIsThatOfTheFirstTestThatReachesIt) {
   Json run = Data(
-      {Joined(0, "fast", 90), TestedTenths(1, 3), Committed(2, {Part(0, 1, 5)}), TestedTenths(3, 7),
-       Committed(4, {Part(0, 2, 5)}), TestedTenths(5, 8), TestedTenths(6, 6)},
+      {Joined(0, "fast", 90), TestedTenths(0.5, 3), Committed(2, {Part(0, 1, 5)}),
+       TestedTenths(3, 7), Committed(4, {Part(0, 2, 5)}), TestedTenths(5, 8), TestedTenths(6, 6)},
       {0.3, 0.7, 0.75, 0.9});
-  EXPECT_EQ(run["time_to_accuracy_s"], List({1.0, 3.0, 5.0, nullptr}));
+  EXPECT_EQ(run["time_to_accuracy_s"], List({0.5, 3.0, 5.0, nullptr}));
   EXPECT_EQ(run["requests_to_accuracy"], List({0, 1, 2, nullptr}));
   EXPECT_EQ(run["final_accuracy"], 0.6);
   EXPECT_EQ(run["best_accuracy"], 0.8);

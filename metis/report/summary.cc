@@ -80,11 +80,16 @@ void SummaryBuilder::Event(Instant now, const federation::Event& event) {
     learner.validation_examples = std::accumulate(joined->validation_counts.begin(),
                                                   joined->validation_counts.end(), uint64_t{0});
   } else if (const auto* tested = std::get_if<federation::CommunityTested>(&event)) {
-    TestPoint& test = tests_.emplace_back();
-    test = {now, tested->version, requests_, Accuracy(tested->counts), tested->loss, {}};
-    for (const ClassScores& scores : ScoresByClass(tested->counts)) {
-      test.class_accuracy.push_back(scores.recall);
-    }
+    Tested(now, *tested);
+  }
+}
+
+void SummaryBuilder::Tested(Instant now, const federation::CommunityTested& tested) {
+  if (tested.version > version_ || !tested_.insert(tested.version).second) return;
+  TestPoint& test = tests_.emplace_back();
+  test = {now, tested.version, requests_, Accuracy(tested.counts), tested.loss, {}};
+  for (const ClassScores& scores : ScoresByClass(tested.counts)) {
+    test.class_accuracy.push_back(scores.recall);
   }
 }
 
@@ -94,10 +99,15 @@ void SummaryBuilder::Action(Instant, const federation::Action& action) {
   } else if (const auto* rejected = std::get_if<federation::RejectUpdate>(&action)) {
     bool cut_off = rejected->reason == federation::RejectReason::kFinished;
     if (!cut_off) ++learners_[rejected->id.learner].rejected;
+  } else if (const auto* refused = std::get_if<federation::RefuseCounts>(&action)) {
+    // Told right after the event; an evaluator's counts are of an update, which has a number.
+    const bool of_a_test = refused->update.sequence == Sequence(0);
+    if (of_a_test && !tests_.empty()) tests_.pop_back();
   }
 }
 
 void SummaryBuilder::Committed(const federation::CommunityCommitted& commit) {
+  version_ = commit.version;
   for (const federation::CommittedUpdate& update : commit.updates) {
     ++requests_;
     LearnerSummary& learner = learners_[update.id.learner];

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -46,13 +47,18 @@ class SummaryBuilder final : public drivers::Recorder {
   void Event(Instant now, const federation::Event& event) override;
   void Action(Instant now, const federation::Action& action) override;
 
+  // Those that the controller counts: not the second of a version, of another observer perhaps, nor
+  // one of a version that a restored controller has not made yet, nor one with forged counts.
   const std::vector<TestPoint>& tests() const { return tests_; }
   const std::map<LearnerId, LearnerSummary>& learners() const { return learners_; }
 
  private:
+  void Tested(Instant now, const federation::CommunityTested& tested);
   void Committed(const federation::CommunityCommitted& commit);
 
+  Version version_;  // the latest
   std::vector<TestPoint> tests_;
+  std::set<Version> tested_;
   std::map<LearnerId, LearnerSummary> learners_;
   uint64_t requests_ = 0;
 };

@@ -91,11 +91,10 @@ inline std::string Joined(int learner, const std::string& group, int examples,
                     ",\"validation_counts\":[2,3],\"schema_hash\":\"0x1\""));
 }
 
-// Without spaces: "[8,2,3,9]".
+// Without spaces: "[8,2,3,9]". Of the version that is the time in whole seconds.
 inline std::string Tested(double t_s, const std::string& counts, const std::string& loss = "1.5") {
-  return At(t_s, Text("\"event\":\"tested\",\"observer\":9,\"incarnation\":1,\"version\":1,"
-                      "\"counts\":",
-                      counts, ",\"loss\":", loss));
+  return At(t_s, Text("\"event\":\"tested\",\"observer\":9,\"incarnation\":1,\"version\":",
+                      static_cast<int>(t_s), ",\"counts\":", counts, ",\"loss\":", loss));
 }
 
 // Of ten examples, `right` of them recognised.
@@ -133,15 +132,25 @@ inline std::string Part(int learner, int sequence, int staleness, const Cycle& c
               ",\"version_staleness\":0,", cycle.Fields(), "}");
 }
 
-inline std::string Committed(double t_s, const std::vector<std::string>& parts) {
-  return At(t_s, Text("\"note\":\"committed\",\"version\":1,\"updates\":[", Join(parts, ","),
-                      "],\"withdrawn\":null,\"total_contribution\":0.5,\"committed_steps\":5,"
-                      "\"model\":\"ab\""));
+// `version`: more than any test of these runs has.
+inline std::string Committed(double t_s, const std::vector<std::string>& parts,
+                             int version = 1000) {
+  return At(t_s,
+            Text("\"note\":\"committed\",\"version\":", version, ",\"updates\":[", Join(parts, ","),
+                 "],\"withdrawn\":null,\"total_contribution\":0.5,\"committed_steps\":5,"
+                 "\"model\":\"ab\""));
 }
 
 inline std::string Rejected(double t_s, int learner, int sequence, const std::string& reason) {
   return At(t_s, Text("\"note\":\"rejected\",", Id(learner, sequence), ",\"reason\":\"", reason,
                       "\",\"message\":\"no\""));
+}
+
+// Of an observer.
+inline std::string TestRefused(double t_s) {
+  return At(t_s,
+            "\"note\":\"counts-refused\",\"evaluator\":9,\"update\":{\"learner\":9,"
+            "\"incarnation\":1,\"sequence\":0},\"message\":\"no\"");
 }
 
 inline std::string Counts(double t_s) {
