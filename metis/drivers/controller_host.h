@@ -73,8 +73,9 @@ class ControllerHost {
   void Command(federation::OperatorCommand command);
   // The same in the operator's words, with an answer once it is durable and handled. Asking again
   // for what is so already changes nothing and is answered. An error: no participant of that name,
-  // a protocol that cannot, a log that refuses. `answer` is called on the loop, or let go uncalled
-  // if the host stops before.
+  // a protocol that cannot, a log that refuses; or a host that has failed, where the command may be
+  // in the log and takes effect when it is opened again. `answer` is called on the loop, or let go
+  // uncalled if the host stops before.
   void Command(federation::OperatorCommand::Kind kind, std::string name,
                std::function<void(Result<Commanded>)> answer);
   // The id of the participant of that name: its old one, or the next free one, which belongs to the

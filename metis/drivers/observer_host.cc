@@ -163,7 +163,9 @@ void ObserverHost::State::Hear(const federation::AcceptJoin&) {
 }
 
 void ObserverHost::State::Hear(const federation::RefuseJoin& message) {
-  if (!accepted) Finish(Invalid(message.message));
+  if (!accepted) return Finish(Invalid(message.message));
+  say(Text("the controller does not know this observer any more and refuses it: ",
+           message.message));
 }
 
 void ObserverHost::State::Hear(const federation::Dismiss& message) { Finish(message.reason); }
@@ -175,10 +177,11 @@ void ObserverHost::State::Hear(const federation::RequestTest& request) {
     // Of a controller that was restored from an older copy: that version is another one now.
     if (i > 0) {
       tests[i] = request;
-      return;
+    } else {
+      in_vain = true;
+      tests.insert(tests.begin() + 1, request);
     }
-    in_vain = true;
-    break;
+    return;
   }
   tests.push_back(request);
   if (tests.size() == 1) BeginTest();

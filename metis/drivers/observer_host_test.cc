@@ -95,12 +95,12 @@ TEST_F(ObserverHostTest, AVersionThatIsAnotherModelNowIsTestedAgain) {
   host_->Receive(Request(5, 7));
   host_->Receive(Request(6, 3));
   gate_.Open(100);
-  const auto sixth = transport_.Next<federation::CommunityTested>(1);
-  EXPECT_EQ(sixth.version, Version(6));
-  EXPECT_EQ(sixth.loss, (10 * 3.0 + 30 * 4.0) / 40);
-  const auto fifth = transport_.Next<federation::CommunityTested>(2);
+  const auto fifth = transport_.Next<federation::CommunityTested>(1);
   EXPECT_EQ(fifth.version, Version(5));
   EXPECT_EQ(fifth.loss, (10 * 7.0 + 30 * 8.0) / 40);
+  const auto sixth = transport_.Next<federation::CommunityTested>(2);
+  EXPECT_EQ(sixth.version, Version(6)) << "the latest that is tested is the latest that there is";
+  EXPECT_EQ(sixth.loss, (10 * 3.0 + 30 * 4.0) / 40);
   host_->Receive(Request(8, 1));
   EXPECT_EQ(transport_.Next<federation::CommunityTested>(3).version, Version(8));
 }

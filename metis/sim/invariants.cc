@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "metis/core/archive.h"
 #include "metis/core/text.h"
 
 namespace metis::sim {
@@ -21,6 +22,15 @@ constexpr uint64_t kSnapshotEvery = 50;
 
 std::string Name(const UpdateId& id) {
   return Text("update ", id.sequence, " of learner ", id.learner, " in life ", id.incarnation);
+}
+
+// By their bits: a loss may be no number, which equals nothing.
+bool Same(const federation::CycleRecord& one, const federation::CycleRecord& other) {
+  BinaryWriter left;
+  BinaryWriter right;
+  left("cycle", one);
+  right("cycle", other);
+  return left.archived().bytes == right.archived().bytes;
 }
 
 }  // namespace
@@ -248,7 +258,7 @@ void Invariants::CommittedUpdate(const federation::CommittedUpdate& update, bool
 
 void Invariants::CheckRecord(const federation::CommittedUpdate& update) {
   const federation::UpdateReceived& accepted = pending_[update.id];
-  if (update.steps != accepted.steps || update.cycle != accepted.cycle) {
+  if (update.steps != accepted.steps || !Same(update.cycle, accepted.cycle)) {
     Broken(Text(Name(update.id), " has other steps or another cycle than when it was accepted"));
   }
   uint64_t versions = version_.value() - accepted.base.value();

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 
 #include "metis/sim/testing.h"
@@ -97,6 +98,14 @@ TEST(Invariants, NoticeOtherStepsOrAnotherCycleThanWereSent) {
   cycle.Doctor([](CommunityCommitted& commit) { ++commit.updates[0].cycle.epochs; });
   Play(cycle);
   EXPECT_THAT(cycle.Violation(), HasSubstr("has other steps or another cycle"));
+
+  Script no_number(federation::SettingsFor("async-fedavg", 3));
+  no_number.JoinAll();
+  UpdateReceived update = no_number.Updating(0, 1, 0.5f, 7);
+  update.cycle.losses = {2.5, std::nan(""), 1.25};
+  no_number.harness.Send(update);
+  no_number.Hear();
+  EXPECT_EQ(no_number.Violation(), "") << "it is the same record";
 }
 
 TEST(Invariants, NoticeAStalenessThatItsLearnerCannotHaveSeen) {
