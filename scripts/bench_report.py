@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """Turns the JSON of Google Benchmark into ratios to the limit, each with its goal.
 
-Benchmarks are named group/case. Within a group the case "limit" (or, for the community, the fewest
-learners) is what the others are divided by; a group whose limit the filter left out is left out as well.
+Benchmarks are named group/case. Within a group the case "limit" (or, for the community, "10 learners") is what the others are divided by; a group whose limit the filter left out is left out as well.
 Time is CPU time: nothing measured here waits, and what other processes take is no part of it. Of all
 repetitions the fastest counts: a neighbour that fills caches and memory bus can only add to it. Of memory
 the most counts.
@@ -95,9 +94,8 @@ def row(group, case, value):
 
 def limit_of(group, cases):
     """The case that the others are divided by; None if the filter left it out."""
-    if "limit" in cases:
-        return "limit"
-    return next(iter(cases)) if group.startswith("community") else None
+    limit = "10 learners" if group.startswith("community") else "limit"
+    return limit if limit in cases else None
 
 
 def rows(times, allocations):

@@ -41,10 +41,12 @@ class BenchReport(unittest.TestCase):
             self.assertEqual(said, "bench: average 10 x 10M is left out: the filter leaves out its limit\n")
         self.assertIn("nothing was measured", self.report({"average 10 x 10M/avx512": 30}, code=1)[1])
 
-    def test_the_community_is_divided_by_the_fewest_learners(self):
+    def test_the_community_is_divided_by_ten_learners(self):
         rows, said = self.report({"community 1M/10 learners": 10, "community 1M/1000 learners": 11}, "--strict")
         self.assertEqual(rows["community 1M", "1000 learners"]["ratio"], 1.1)
         self.assertEqual(said, "")
+        times = {"community 1M/100 learners": 10, "community 1M/1000 learners": 11}
+        self.assertIn("community 1M is left out", self.report(times, "--strict", code=1)[1])
 
 
 if __name__ == "__main__":

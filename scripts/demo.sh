@@ -69,9 +69,14 @@ for word in "${arguments[@]}"; do
   esac
   [[ ${word} == --out || ${pair} == --out=* ]] || kept+=("${word}")
 done
+if [[ -z ${out} || ${out} == --* ]]; then
+  echo "demo: --out needs a directory: --out runs/other" >&2
+  exit 2
+fi
 # Its own runs may be replaced. That of a single policy lies beside those of others, as theirs do.
 if [[ ${out%/} == runs/demo ]] && ! is_given --force; then kept+=(--force); fi
 target=${out%/}
+policy=${policy%,} # which metis takes for one policy
 [[ ${policy} == *,* || ${policy} == all ]] || target+=/${policy}
 
 scripts/setup.sh

@@ -20,7 +20,7 @@ with open(os.environ["CALLS"], "a") as calls:
 if words[0] == "simulate":
     pairs = " ".join(words).replace("=", " ").split()
     value = lambda option, default: pairs[pairs.index(option) + 1] if option in pairs else default
-    policies = value("--policy", "").split(",")
+    policies = value("--policy", "").rstrip(",").split(",")
     for policy in policies:
         out = pathlib.Path(value("--out", ""))
         run = out / policy if len(policies) > 1 else out
@@ -122,8 +122,15 @@ class Demo(unittest.TestCase):
         self.assertTrue(said.rstrip().endswith("test images: sync-dvw 50.0 %."), said)
 
     def test_one_policy_first_and_all_of_them_afterwards(self):
-        self.demo("--policy", "fedasync")
-        self.assertEqual(len(self.demo()[0]["report"]), 4 + len(["--title", "", "--out", ""]))
+        for policy in ("fedasync", "sync-dvw,"):
+            self.demo("--policy", policy)
+            self.assertEqual(len(self.demo()[0]["report"]), 4 + len(["--title", "", "--out", ""]))
+
+    def test_a_directory_without_a_name_is_refused_before_anything_is_built(self):
+        for given in (["--out", ""], ["--out="], ["--policy", "fedasync", "--out", ""], ["--seed", "7", "--out"]):
+            calls, said = self.demo(*given, code=2)
+            self.assertEqual(calls, {}, given)
+            self.assertIn("--out needs a directory", said)
 
     def test_built_in_data_are_refused_before_anything_is_built(self):
         for given in (["--dataset", "builtin"], ["--dataset=builtin"], ["--trainer", "builtin"],

@@ -17,6 +17,7 @@ test ! -e "${BROKEN}/$(basename "$2")"
 """
 
 
+@unittest.skipUnless(shutil.which("git"), "git is not installed")
 class Nightly(unittest.TestCase):
     def setUp(self):
         directory = tempfile.TemporaryDirectory(prefix="a night ")
@@ -32,7 +33,9 @@ class Nightly(unittest.TestCase):
         shutil.copy(SCRIPT, self.root / "scripts")
         (self.root / ".gitignore").write_text("build/\n")
         (self.root / "code.cc").write_text("int one = 1;\n")
-        self.environment = dict(os.environ, PATH=f"{home / 'bin'}:{os.environ['PATH']}", CALLS=str(self.calls),
+        # Not that of a hook of git's, which names another repository.
+        self.environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+        self.environment.update(PATH=f"{home / 'bin'}:{os.environ['PATH']}", CALLS=str(self.calls),
                                 BROKEN=str(self.broken), GIT_CEILING_DIRECTORIES=str(home))
         self.git("init", "--quiet")
         self.git("add", "--all")
@@ -43,7 +46,7 @@ class Nightly(unittest.TestCase):
         path.chmod(0o755)
 
     def git(self, *arguments):
-        subprocess.run(["git", *arguments], cwd=self.root, check=True)
+        subprocess.run(["git", *arguments], cwd=self.root, env=self.environment, check=True)
 
     def nightly(self, *arguments, code=0):
         """What was called, and what was said."""

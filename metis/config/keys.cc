@@ -159,7 +159,7 @@ Result<void> ReadClasses(std::string_view text, data::PartitionSettings& setting
 // clang-format off
 Keys FederationKeys() {
   return {
-      Word<Draft>("policy", FIELD(policy), PolicyWords(), "Shorthand for protocol, weighting and trigger; one that is set by itself wins over it.").DefaultsTo("\"async-dvw\"").Suggested(),
+      Word<Draft>("policy", FIELD(policy), PolicyWords(), "Shorthand for protocol, weighting and trigger; one that is set by itself wins over it, and a policy from the command line over those of the file.").DefaultsTo("\"async-dvw\"").Suggested(),
       Word<Draft>("protocol", FIELD(protocol), kProtocols, "How updates become a community model.").DefaultsTo("the policy's"),
       Word<Draft>("weighting", FIELD(weighting), kWeightings, "Where a learner's contribution comes from: the size of its data, or distributed validation (DVW).").DefaultsTo("the policy's"),
       Word<Draft>("trigger", FIELD(trigger), kTriggers, "When a learner asks for an update: after a number of local epochs, or when its validation loss says so.").DefaultsTo("the policy's"),
