@@ -1,8 +1,8 @@
 // What a kernel is measured against: passes over the same bytes that no exact arithmetic can beat
 // by much. Compiled for every instruction set and chosen at run time, so that the limit is as fast
 // as the machine.
-// A kernel reads several models and writes at once, these passes one after the other: ratios can
-// fall a little below 1.
+// A kernel reads several models and writes at once, these passes one after the other: where one
+// stream does not fill the memory bus, ratios fall below 1.
 #pragma once
 
 #include <cstddef>

@@ -8,6 +8,7 @@ namespace {
 
 struct Avx2Lanes {
   static constexpr size_t kLanes = 4;
+  static constexpr size_t kGroup = 5;
   using Doubles = __m256d;
   using Integers = __m256i;
   using Terms = HalvedTerms<Avx2Lanes>;

@@ -15,6 +15,7 @@ namespace {
 
 struct Avx512Lanes {
   static constexpr size_t kLanes = 8;
+  static constexpr size_t kGroup = 10;
   using Doubles = __m512d;
   using Integers = __m512i;
 

@@ -12,6 +12,7 @@ namespace {
 
 struct BaselineLanes {
   static constexpr size_t kLanes = 2;
+  static constexpr size_t kGroup = 5;
   using Doubles = __m128d;
   using Integers = __m128i;
   using Terms = HalvedTerms<BaselineLanes>;

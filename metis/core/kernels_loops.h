@@ -6,7 +6,7 @@
 // without it. For the same reason nothing here calls inline functions of the standard library
 // beyond accessors.
 //
-// A vector type V has kLanes, Doubles (with + - *), Integers, and
+// A vector type V has kLanes, kGroup, Doubles (with + - *), Integers, and
 //   Broadcast(double)                        all lanes alike
 //   LoadFloats / StoreFloats                 kLanes floats, as doubles
 //   LoadIntegers / StoreIntegers             kLanes int64
@@ -33,6 +33,7 @@ inline constexpr size_t kFloatsAhead = 256;
 // here.
 struct ScalarLane {
   static constexpr size_t kLanes = 1;
+  static constexpr size_t kGroup = 5;
   using Doubles = double;
   using Integers = int64_t;
 
@@ -117,9 +118,13 @@ struct Loops {
   // Values summed before the next group of models is read: 16 KiB of sums stay in L1 beside the
   // models' lines.
   static constexpr size_t kTile = 2048;
-  // Models in one inner pass. More would save passes over the tile, but AVX2 runs out of registers.
-  static constexpr size_t kGroup = 5;
+  // Models in one inner pass: as many as there are registers for their contributions. More would
+  // save passes over the tile, and cost loads.
+  static constexpr size_t kGroup = V::kGroup;
   static constexpr size_t kFloatsPerLine = 16;
+  // Of each model: what was asked for and is not read yet shares L1 with the tile, so that more
+  // models at once are asked for less far ahead.
+  static constexpr size_t kFloatsAheadInGroup = 5 * kFloatsAhead / kGroup;
 
   template <class Lanes, bool kIncoming, bool kOutgoing, bool kCommunity>
   static size_t ReplaceFrom(size_t i, int64_t* sums, WeightedModel incoming, WeightedModel outgoing,
@@ -181,7 +186,8 @@ struct Loops {
     const auto nothing = Lanes::LoadIntegers(kNothing);
     const Pass to = pass;  // a copy: stores below cannot change it, as far as the compiler knows
     for (; i + Lanes::kLanes <= length; i += Lanes::kLanes) {
-      if (i % kFloatsPerLine == 0) (__builtin_prefetch(parameters[kModel] + i + kFloatsAhead), ...);
+      if (i % kFloatsPerLine == 0)
+        (__builtin_prefetch(parameters[kModel] + i + kFloatsAheadInGroup), ...);
       typename Lanes::Terms terms(to.before != nullptr ? Lanes::LoadIntegers(to.before + i)
                                                        : nothing);
       (terms.Add(Lanes::LoadFloats(parameters[kModel] + i) * scales[kModel]), ...);
