@@ -122,8 +122,8 @@ struct Loops {
   // save passes over the tile, and cost loads.
   static constexpr size_t kGroup = V::kGroup;
   static constexpr size_t kFloatsPerLine = 16;
-  // Of each model: what was asked for and is not read yet shares L1 with the tile, so that more
-  // models at once are asked for less far ahead.
+  // Of each model: what was asked for and is not read yet shares L1 with the tile, so that ten
+  // models at once are asked for half as far ahead as five.
   static constexpr size_t kFloatsAheadInGroup = 5 * kFloatsAhead / kGroup;
 
   template <class Lanes, bool kIncoming, bool kOutgoing, bool kCommunity>
