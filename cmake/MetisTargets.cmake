@@ -60,7 +60,9 @@ function(metis_program name)
   install(TARGETS ${name} RUNTIME DESTINATION bin)
 endfunction()
 
-add_custom_target(tests_without_torch) # what a compiler that libtorch's headers are not for can build and run
+# What every compiler and every sanitizer can build and run: not what links libtorch, nor what judges the laws of the
+# simulation (label teeth) and compiles the same code once more for it.
+add_custom_target(portable_tests)
 
 # One executable is one ctest entry; LABELS names its ring (unit, laws, simulation, e2e) and whether it links
 # libtorch (torch), ARGUMENTS are what ctest passes to it.
@@ -76,7 +78,7 @@ function(metis_test name)
   target_link_libraries(${name} PRIVATE metis_options ${ARG_DEPENDS} GTest::gtest_main GTest::gmock)
   add_test(NAME ${name} COMMAND ${name} ${ARG_ARGUMENTS})
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
-  if(NOT torch IN_LIST ARG_LABELS)
-    add_dependencies(tests_without_torch ${name})
+  if(NOT torch IN_LIST ARG_LABELS AND NOT teeth IN_LIST ARG_LABELS)
+    add_dependencies(portable_tests ${name})
   endif()
 endfunction()

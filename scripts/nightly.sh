@@ -48,14 +48,15 @@ done
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-build() { # preset
+run_tests() { # preset, which leaves out what it cannot judge (CMakePresets.json, HACKING.md)
   cmake --preset "$1"
   cmake --build --preset "$1"
+  ctest --preset "$1" --output-on-failure --no-label-summary -j "$(nproc)"
 }
 
-run_tests() { # preset, which leaves out what it cannot judge (CMakePresets.json, HACKING.md)
-  build "$1"
-  ctest --preset "$1" --output-on-failure --no-label-summary -j "$(nproc)"
+build_release() { # targets: what the stage runs, and no other tests
+  cmake --preset release
+  cmake --build --preset release --target "$@"
 }
 
 # All but the swarm, which is the same arithmetic again (golden values show that the bits are, too), and but what
@@ -63,7 +64,7 @@ run_tests() { # preset, which leaves out what it cannot judge (CMakePresets.json
 # std::vector<c10::IValue> where IValue is incomplete. Tests of programs need those.
 run_clang() {
   cmake --preset dev -B build/clang -DCMAKE_CXX_COMPILER=clang++
-  cmake --build build/clang --target tests_without_torch
+  cmake --build build/clang --target portable_tests
   ctest --test-dir build/clang -LE 'torch|simulation|e2e|browser|soak' --output-on-failure --no-label-summary \
     -j "$(nproc)"
 }
@@ -79,25 +80,25 @@ run_clang_tidy() {
 }
 
 run_swarm() {
-  build release
+  build_release swarm_test
   build/release/tests/simulation/swarm_test "--seeds=${seeds}" "--first-seed=${first_seed}"
 }
 
 run_soak() {
-  build release
+  build_release programs soak_test status_load_test
   build/release/tests/soak/soak_test
   build/release/tests/soak/status_load_test build/release/bin --beside \
     node tests/browser/loaded_dashboard_test.mjs build/release/bin
 }
 
 run_crash() {
-  build release
+  build_release programs
   python3 tests/e2e/network_crash_test.py build/release/bin --full "--seed=${first_seed}"
 }
 
 # Beyond what a message, a length of 32 bits or one call of the kernel holds. Needs 20 GB of memory.
 run_large() {
-  build release
+  build_release exchange_bench
   local free_kb
   free_kb=$(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo)
   if ((free_kb < 20000000)); then

@@ -92,6 +92,12 @@ class Nightly(unittest.TestCase):
         self.assertEqual(self.nightly("--only=swarm", "--resume")[0], ["swarm --seeds=5000"])
         self.assertEqual(self.nightly("--only=swarm", "--resume", "--first-seed=1")[0], [])
 
+    def test_a_stage_builds_what_it_runs(self):
+        self.program(self.root.parent / "bin/cmake", '#!/bin/sh\necho "cmake $*" >>"${CALLS}"\n')
+        self.assertEqual(self.nightly("--only=swarm")[0],
+                         ["cmake --preset release", "cmake --build --preset release --target swarm_test",
+                          "swarm --seeds=5000"])
+
     def test_without_git_nothing_is_remembered(self):
         shutil.rmtree(self.root / ".git")
         self.assertEqual(self.nightly("--only=asan")[0], ["ctest asan"])
