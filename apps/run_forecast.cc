@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <numeric>
 
 #include "metis/sim/devices.h"
@@ -60,6 +61,42 @@ std::optional<uint64_t> FreeSpace(const std::string& directory) {
   const std::filesystem::space_info space = std::filesystem::space(path, error);
   if (error) return std::nullopt;
   return space.available;
+}
+
+uint64_t BuiltinBytes(const sim::BuiltinData& data, uint32_t learners) {
+  const uint64_t examples = uint64_t{data.training_examples} + data.test_examples;
+  const uint64_t parameters = uint64_t{data.classes} * (uint64_t{data.features} + 1);
+  const uint64_t example = sizeof(double) * data.features + sizeof(uint32_t);  // with its label
+  // In floating point first: the largest settings together are too many for 64 bits.
+  const double models = sizeof(float) * static_cast<double>(parameters) * (1.0 + learners);
+  constexpr double kMost = 1e18;
+  return examples * example + sizeof(double) * parameters +  // the means of the classes
+         static_cast<uint64_t>(std::min(models, kMost));
+}
+
+std::optional<uint64_t> FreeMemory() {
+  std::optional<uint64_t> free;
+  std::ifstream machine("/proc/meminfo");  // "MemAvailable:   1234 kB"
+  for (std::string word; !free && machine >> word;) {
+    uint64_t kilobytes = 0;
+    if (word == "MemAvailable:" && machine >> kilobytes) free = 1024 * kilobytes;
+  }
+  std::ifstream group("/sys/fs/cgroup/memory.max");  // of a container; a number or "max"
+  if (uint64_t most = 0; group >> most) free = std::min(free.value_or(most), most);
+  return free;
+}
+
+Instant Horizon(const config::Config& config) {
+  Duration latency;
+  for (const sim::DeviceGroup& group : config.simulation.groups) {
+    latency = std::max(latency, group.latency);
+  }
+  // A join crosses a link once; some are lost and sent again.
+  constexpr int64_t kCrossings = 4;
+  const Duration limit = config.federation.stop.duration.value_or(Duration::Forever());
+  // The hour lets the last timer fire; a join's few bytes need no more of it than seconds.
+  return Instant() + std::min(limit + kCrossings * latency, Duration::Forever()) +
+         Duration::Hours(1);
 }
 
 }  // namespace metis::apps

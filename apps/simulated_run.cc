@@ -78,8 +78,13 @@ std::string IdentityOf(const RunOptions& options, const std::string& config_toml
 
 // With the options that config.toml does not hold, as far as they are known.
 std::string StartAnew(const RunOptions& options, const std::string& directory) {
-  std::string command = Text("start the run anew with metis simulate ", directory,
-                             "/config.toml --out ", directory, " --force");
+  const std::string config = Text(directory, "/", report::kConfigFile);
+  std::error_code error;
+  const bool kept = std::filesystem::exists(config, error);
+  std::string command =
+      Text("start the run anew with ",
+           kept ? Text("metis simulate ", config) : "`metis simulate`, its configuration and",
+           " --out ", directory, " --force");
   if (options.faults) command += " --faults";
   if (options.record != RunOptions().record) command += Text(" --record ", options.record);
   const std::string& data = options.data_directory;
@@ -163,15 +168,12 @@ class Account {
 
 // Until the run ends by its stop criteria, by Ctrl-C, or with an error when its record can no
 // longer be written: hours of work after that would be for nothing.
-Result<void> RunWithProgress(const federation::StopSettings& stop, const std::string& label,
-                             sim::Simulator& simulator, report::RunWriter& writer,
-                             const std::atomic<bool>& interrupted) {
+Result<void> RunWithProgress(Instant horizon, const std::string& label, sim::Simulator& simulator,
+                             report::RunWriter& writer, const std::atomic<bool>& interrupted) {
   Progress progress(label);
   Account account;
   Result<void> recorded;
-  // A little more time lets the last timer fire.
-  const Duration limit = stop.duration.value_or(Duration::Forever());
-  simulator.Run(Instant() + limit + Duration::Hours(1), [&](Instant) {
+  simulator.Run(horizon, [&](Instant) {
     const double part = report::PartDone(simulator.controller(), simulator.now());
     progress.Update(part, [&] { return account.Details(part, simulator); });
     recorded = writer.Ready();
@@ -280,6 +282,19 @@ Error NotWritten(const Error& error, const RunOptions& options, const std::strin
   return {error.code, Text(error.message, "; free space, then ", way_on)};
 }
 
+// Of a run that would go on for ever: to resume it would change nothing.
+Error NotEnded(const config::Config& config, const sim::Simulator& simulator) {
+  const federation::Controller& controller = simulator.controller();
+  const federation::Phase phase = controller.phase();
+  const std::string& reason = controller.phase_reason();
+  return Invalid(Text("the federation had not ended after ", Horizon(config) - Instant(),
+                      " of virtual time: it was ", EnumNames(phase)[static_cast<size_t>(phase)],
+                      reason.empty() ? "" : Text(" (", reason, ")"), " at version ",
+                      controller.version(),
+                      "; set stop.duration, shorten latency in [group.NAME], or let federation.",
+                      "start_with and federation.quorum wait for fewer learners"));
+}
+
 Result<RunOutcome> Conduct(const RunOptions& options, const config::Config& config,
                            const std::string& directory, const std::atomic<bool>& interrupted,
                            Begun& begun) {
@@ -306,7 +321,7 @@ Result<RunOutcome> Conduct(const RunOptions& options, const config::Config& conf
   if (options.faults) simulator.SetInvariants(&invariants);
   const std::string policy(federation::NameOf(config.federation.policy));
   Result<void> recorded =
-      RunWithProgress(config.federation.stop, policy, simulator, *begun.writer, interrupted);
+      RunWithProgress(Horizon(config), policy, simulator, *begun.writer, interrupted);
   if (simulator.failure()) {
     return simulator.failure()->In(Text("after ", simulator.now() - Instant()));
   }
@@ -315,6 +330,8 @@ Result<RunOutcome> Conduct(const RunOptions& options, const config::Config& conf
                         "; the record is in ", directory, ")"));
   }
   if (!recorded) return NotWritten(recorded.error(), options, directory, begun);
+  const bool finished = simulator.controller().phase() == federation::Phase::kFinished;
+  if (!finished && !interrupted) return NotEnded(config, simulator);
   Result<report::Json> summary = Conclude(options, config, directory, simulator, kept, begun);
   if (!summary) return NotWritten(summary.error(), options, directory, begun);
   return RunOutcome{*std::move(summary), simulator.examples_trained(), SecondsSince(start), false};
@@ -372,15 +389,21 @@ Result<Earlier> OpenEarlier(std::unique_ptr<DirectoryLock> lock, const RunOption
 // In a directory that is ours.
 Result<RunOutcome> GoOn(const RunOptions& options, const std::string& directory, Earlier earlier,
                         const std::atomic<bool>& interrupted) {
-  Result<config::Config> config = config::ReadConfig(Text(directory, "/", report::kConfigFile));
-  if (!config) return config.error();
-  if (Result<void> read = data::ReadTable(config->data); !read) return read.error();
   RunOptions its = options;
   const report::Json begun = report::Json::parse(earlier.journal->identity(), nullptr, false);
   if (begun.is_object()) {
     its.record = begun.value("record", "auto");
     its.faults = begun.value("faults", false);
   }
+  const std::string path = Text(directory, "/", report::kConfigFile);
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) {
+    return NotFound(Text(directory, " has lost its ", report::kConfigFile, ": bring it back, or ",
+                         StartAnew(its, directory)));
+  }
+  Result<config::Config> config = config::ReadConfig(path);
+  if (!config) return config.error();
+  if (Result<void> read = data::ReadTable(config->data); !read) return read.error();
   return Run(its, *config, directory, std::move(earlier), interrupted);
 }
 

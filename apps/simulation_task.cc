@@ -1,9 +1,13 @@
 #include "apps/simulation_task.h"
 
+#include <new>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 
+#include "apps/cli.h"
 #include "apps/model_facts.h"
+#include "apps/run_forecast.h"
 #include "apps/torch_workload.h"
 #include "metis/core/fingerprint.h"
 #include "metis/core/text.h"
@@ -38,14 +42,41 @@ Result<void> CheckBuiltin(const config::Config& config) {
   return {};
 }
 
-Result<Task> MakeBuiltinTask(const config::Config& config) {
-  if (Result<void> fits = CheckBuiltin(config); !fits) return fits.error();
+Error TooLarge(const config::Config& config, const std::optional<uint64_t>& free) {
+  const sim::BuiltinData& data = config.simulation.builtin;
+  const uint32_t learners = config.federation.membership.learners;
+  return Invalid(
+      Text("builtin.features = ", data.features, ", builtin.training_examples = ",
+           data.training_examples, ", builtin.test_examples = ", data.test_examples,
+           " and builtin.classes = ", data.classes, " at ", learners, " learners need at least ",
+           FormatBytes(BuiltinBytes(data, learners)), " of memory, ",
+           free ? Text(FormatBytes(*free), " are free") : "more than this process can have",
+           ": choose fewer features or examples"));
+}
+
+Result<Task> DealBuiltin(const config::Config& config) {
   auto made = sim::BuiltinWorkload::Create(config.simulation.builtin, config.data, config.training,
                                            config.federation.membership.learners,
                                            federation::NeedsValidationSet(config.federation.policy),
                                            config.simulation.seed);
   if (!made) return made.error();
   return Task{*std::move(made), {}, {}};
+}
+
+Result<Task> MakeBuiltinTask(const config::Config& config) {
+  if (Result<void> fits = CheckBuiltin(config); !fits) return fits.error();
+  // Before they are made: a kernel that promises more than it has would kill the process later.
+  const std::optional<uint64_t> free = FreeMemory();
+  const uint64_t needed =
+      BuiltinBytes(config.simulation.builtin, config.federation.membership.learners);
+  if (free && needed > *free) return TooLarge(config, free);
+  try {
+    return DealBuiltin(config);
+  } catch (const std::bad_alloc&) {  // the process may have less than the machine: ulimit -v
+    return TooLarge(config, std::nullopt);
+  } catch (const std::length_error&) {
+    return TooLarge(config, std::nullopt);
+  }
 }
 
 Result<Task> MakeRealTask(const config::Config& config, const std::string& data_directory) {

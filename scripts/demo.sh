@@ -12,12 +12,12 @@
 
 set -euo pipefail
 
-case "${1:-}" in
-  -h | --help)
+for word in "$@"; do
+  if [[ ${word} == -h || ${word} == --help ]]; then
     sed -n '2,/^$/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
     exit 0
-    ;;
-esac
+  fi
+done
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -132,6 +132,12 @@ class Demo(unittest.TestCase):
             self.assertEqual(calls, {}, given)
             self.assertIn("--out needs a directory", said)
 
+    def test_help_builds_nothing_wherever_it_is_asked_for(self):
+        for words in (["--help"], ["--seed", "7", "-h"]):
+            calls, said = self.demo(*words)
+            self.assertEqual(calls, {})
+            self.assertIn("scripts/demo.sh --seed 7", said)
+
     def test_built_in_data_are_refused_before_anything_is_built(self):
         for given in (["--dataset", "builtin"], ["--dataset=builtin"], ["--trainer", "builtin"],
                       ["--set", "data.dataset=builtin"], ['--set=data.dataset="builtin"']):

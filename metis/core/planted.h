@@ -35,9 +35,14 @@ enum class PlantedBug {
   kUnjoinedLifeCounts,     // a life that has not joined keeps its predecessor live
   kEvaluatorSkipped,       // one live evaluator is never asked
   kUnreadIgnored,          // what came of a model that could not be read leaves
+  kDeadlineAtOnce,         // evaluators have no time to answer
+  kRoundDeadlineAtOnce,    // a round's deadline passes as it begins
+  kDurationForgotten,      // a restart forgets when the federation ends
+  kTargetMissed,           // a target accuracy that was reached must be reached twice
+  kPatienceOfEquals,       // a test as good as the best one counts as better
 };
 
-inline constexpr std::array<std::string_view, 26> kPlantedBugNames = {"none",
+inline constexpr std::array<std::string_view, 31> kPlantedBugNames = {"none",
                                                                       "lost-update",
                                                                       "double-apply",
                                                                       "version-reuse",
@@ -62,7 +67,12 @@ inline constexpr std::array<std::string_view, 26> kPlantedBugNames = {"none",
                                                                       "old-share-kept",
                                                                       "unjoined-life-counts",
                                                                       "evaluator-skipped",
-                                                                      "unread-ignored"};
+                                                                      "unread-ignored",
+                                                                      "deadline-at-once",
+                                                                      "round-deadline-at-once",
+                                                                      "duration-forgotten",
+                                                                      "target-missed",
+                                                                      "patience-of-equals"};
 
 #ifdef METIS_PLANTED_BUGS
 // The one bug that is on. Set between runs by the test that plants it; never in a production build.

@@ -141,6 +141,22 @@ TEST(ControllerEnd, AnObserverThatComesBackAfterTheEndStillOwesTheLastTest) {
   EXPECT_EQ(h.Count<Dismiss>(), 1u);
 }
 
+TEST(ControllerEnd, TheFinalModelIsTestedByAnObserverThatWasAwayAtTheEnd) {
+  Harness h(SettingsFor("async-fedavg", 1));
+  h.JoinObserver(9);
+  h.JoinAll();
+  h.Lose(9);  // with the initial model in hand
+  h.Update(0, 1, 1);
+  h.Command(OperatorCommand::Kind::kStop);
+  h.JoinObserver(9, kSecondLife);
+  h.Test(9, 0, 20);
+  EXPECT_EQ(h.One<RequestTest>().version, Version(1));
+  EXPECT_EQ(h.Count<Dismiss>(), 0u);
+  h.Test(9, 1, 70);
+  EXPECT_EQ(h.controller().tests().latest_accuracy(), 0.7);
+  EXPECT_EQ(h.One<Dismiss>().learner, LearnerId(9));
+}
+
 TEST(ControllerEnd, WithoutATestToWaitForTheObserverIsDismissedAtOnce) {
   Harness h(SettingsFor("async-fedavg", 1));
   h.JoinObserver(9);

@@ -17,7 +17,9 @@ void Controller::Advance(Out& out) {
   if (auto deadline = protocol_->Deadline(); deadline && deadline->first > deadline_round_) {
     timers_.erase({TimerId::Kind::kRound, deadline_round_});
     deadline_round_ = deadline->first;
-    StartTimerFor({TimerId::Kind::kRound, deadline_round_}, now_ + deadline->second, out);
+    Instant due = now_ + deadline->second;
+    if (Planted(PlantedBug::kRoundDeadlineAtOnce)) due = now_;
+    StartTimerFor({TimerId::Kind::kRound, deadline_round_}, due, out);
   }
   if (settings_.test.every_commits &&
       statistics_.commits >= commits_at_test_ + *settings_.test.every_commits) {
@@ -167,6 +169,8 @@ bool Controller::FinishIfMet(Out& out) {
 void Controller::Finish(StopReason reason, Out& out) {
   stop_reason_ = reason;
   RequestTest(out);
+  // Whoever comes back with an older test in hand is asked for this one then.
+  if (!membership_.LiveObserver() && latest_test_ != version_) test_due_ = true;
   timers_.clear();
   EnterPhase(Phase::kFinished, std::string(EnumNames(reason)[static_cast<size_t>(reason)]), out);
   out.push_back(Finished{reason, version_});
@@ -199,7 +203,10 @@ void Controller::DismissObservers(Out& out) {
 }
 
 void Controller::Resume(Out& out) const {
-  for (const auto& [timer, due] : timers_) out.push_back(StartTimer{timer, due});
+  for (const auto& [timer, due] : timers_) {
+    if (Planted(PlantedBug::kDurationForgotten) && timer.kind == TimerId::Kind::kDuration) continue;
+    out.push_back(StartTimer{timer, due});
+  }
   for (const PendingUpdate& pending : pending_) {
     for (LearnerId evaluator : pending.evaluation.awaited()) {
       out.push_back(RequestEvaluation{evaluator, membership_.Find(evaluator)->incarnation(),

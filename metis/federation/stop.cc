@@ -1,11 +1,14 @@
 #include "metis/federation/stop.h"
 
+#include "metis/core/planted.h"
+
 namespace metis::federation {
 
 bool StopCriteria::Tested(Version version, double accuracy, ModelPtr model) {
   ++tests_;
   latest_accuracy_ = accuracy;
-  bool best = best_model_ == nullptr || accuracy > best_accuracy_;
+  bool best = best_model_ == nullptr || accuracy > best_accuracy_ ||
+              (Planted(PlantedBug::kPatienceOfEquals) && accuracy == best_accuracy_);
   if (best) {
     best_accuracy_ = accuracy;
     best_version_ = version;
@@ -22,7 +25,8 @@ std::optional<StopReason> StopCriteria::Met(uint64_t commits, uint64_t requests,
   if (synchronous && settings_.rounds && commits >= *settings_.rounds) return StopReason::kRounds;
   if (settings_.requests && requests >= *settings_.requests) return StopReason::kRequests;
   if (tests_ == 0) return std::nullopt;
-  if (settings_.target_accuracy && best_accuracy_ >= *settings_.target_accuracy) {
+  const bool again = !Planted(PlantedBug::kTargetMissed) || tests_since_best_ > 0;
+  if (settings_.target_accuracy && best_accuracy_ >= *settings_.target_accuracy && again) {
     return StopReason::kTargetAccuracy;
   }
   if (settings_.patience && tests_since_best_ >= *settings_.patience) return StopReason::kPatience;

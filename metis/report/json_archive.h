@@ -9,11 +9,14 @@
 #include <concepts>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "metis/core/archive.h"
@@ -139,11 +142,20 @@ class JsonReader {
       if (json.is_string()) {
         const auto& text = json.get_ref<const std::string&>();
         const char* end = text.data() + text.size();
-        bool prefixed = text.starts_with("0x");
-        if (prefixed && std::from_chars(text.data() + 2, end, value, 16).ptr == end) return;
+        if (text.starts_with("0x")) {
+          // Without digits, or with too many for 64 bits, all of the text is passed over as well.
+          const auto [rest, error] = std::from_chars(text.data() + 2, end, value, 16);
+          if (rest == end && error == std::errc()) return;
+        }
       }
     }
     if (!json.is_number_integer()) return Fail(name, "is no whole number");
+    const bool fits = json.is_number_unsigned() ? std::in_range<T>(json.get<uint64_t>())
+                                                : std::in_range<T>(json.get<int64_t>());
+    if (!fits) {
+      return Fail(name, Text("is ", json.dump(), ", not within ", std::numeric_limits<T>::min(),
+                             " to ", std::numeric_limits<T>::max(), ": is the line damaged?"));
+    }
     value = json.get<T>();
   }
   template <typename T>

@@ -1,6 +1,7 @@
 // Passes a recorded run's events through the controller again, and compares every note that it
-// makes with the recorded one, the final state with the summary's hash, and the community model
-// with its definition, computed from the learners' latest models.
+// makes with the recorded one, its time with its event's, the final state and version with the
+// summary's, and the community model with its definition, computed from the learners' latest
+// models. Times of events must not go back.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@ struct Replayed {
   uint64_t notes = 0;
   uint64_t version = 0;
   std::string state_hash;
-  bool against_summary = false;  // the run had a summary to compare the hash with
+  bool against_summary = false;  // the run had a summary to compare its end with
   bool recomputed = false;       // the community model equals its definition (FedAsync has none)
 };
 

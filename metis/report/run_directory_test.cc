@@ -173,6 +173,45 @@ TEST_F(RunDirectoryTest, ADamagedInitialModelIsRefused) {
   EXPECT_FALSE(RunReader::Open(directory_.string()).ok());
 }
 
+// 2^40 parameters: their buffer must not be asked for.
+TEST_F(RunDirectoryTest, ASchemaLargerThanTheModelsFileIsRefusedBeforeItsBufferIsMade) {
+  auto writer = RunWriter::Create(directory_.string(), "", Filled(1), false).value();
+  writer.reset();
+  std::ofstream(directory_ / kSchemaFile)
+      << R"({"tensors": [{"name": "w", "shape": [1048576, 1048576]}]})";
+  Result<std::unique_ptr<RunReader>> reader = RunReader::Open(directory_.string());
+  ASSERT_FALSE(reader.ok());
+  EXPECT_THAT(reader.error().message,
+              HasSubstr("models.f32 has no whole record 0: it holds 32 bytes, and a model of "
+                        "schema.json has 4398046511104"));
+}
+
+TEST_F(RunDirectoryTest, NumbersThatDoNotFitAreRefused) {
+  (void)RunWriter::Create(directory_.string(), "", Filled(1), false).value();
+  auto first_error = [&](const std::string& line) {
+    std::ofstream(directory_ / kEventsFile) << line << "\n";
+    Result<RunReader::Line> read = RunReader::Open(directory_.string()).value()->Next();
+    return read.ok() ? std::string("none") : read.error().message;
+  };
+  auto requested = [&](const std::string& learner, const std::string& sequence) {
+    return first_error(Text("{\"t_ns\":1,\"event\":\"", federation::kEventNames[6],
+                            "\",\"learner\":", learner,
+                            ",\"incarnation\":1,\"last_sent\":", sequence, "}"));
+  };
+  EXPECT_EQ(requested("4294967295", "18446744073709551615"), "none");
+  EXPECT_THAT(requested("4294967299", "1"),
+              HasSubstr("events.jsonl:1: field \"learner\" is 4294967299, not within 0 to "
+                        "4294967295"));
+  EXPECT_THAT(requested("-1", "1"), HasSubstr("field \"learner\" is -1, not within"));
+  EXPECT_THAT(requested("3", "-1"), HasSubstr("field \"last_sent\" is -1, not within"));
+  EXPECT_EQ(requested("3", "\"0xfedcba9876543210\""), "none");
+  for (const char* hex : {"\"0x\"", "\"0x10000000000000000\"", "\"0x1g\"", "\"12\""}) {
+    EXPECT_THAT(requested("3", hex), HasSubstr("field \"last_sent\" is no whole number")) << hex;
+  }
+  EXPECT_THAT(first_error("{\"t_ns\":18446744073709551615,\"event\":\"lost\"}"),
+              HasSubstr("\"t_ns\" is 18446744073709551615"));
+}
+
 TEST_F(RunDirectoryTest, OtherFilesAreNeverReplaced) {
   fs::create_directories(directory_);
   std::ofstream(directory_ / "thesis.txt") << "mine";

@@ -1,6 +1,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
 #include "metis/core/fingerprint.h"
 #include "metis/core/text.h"
@@ -50,6 +51,12 @@ Result<std::unique_ptr<RunReader>> RunReader::Open(const std::string& directory)
   if (fs::exists(root / kSummaryFile, error)) {
     Result<Json> summary = ReadRunJson(root / kSummaryFile);
     if (!summary) return summary.error();
+    if (!summary->is_object()) {
+      return Invalid(Text((root / kSummaryFile).string(), " is damaged: it holds ",
+                          summary->type_name(),
+                          " instead of an object: restore it from a copy, or remove it to replay "
+                          "without comparing the end"));
+    }
     reader->summary_ = *std::move(summary);
   }
   reader->events_.open(root / kEventsFile, std::ios::binary);
@@ -84,14 +91,23 @@ Result<void> RunReader::ReadSchemaAndInitial() {
 }
 
 Result<ModelPtr> RunReader::ReadModel(uint64_t record) {
+  const fs::path path = fs::path(directory_) / kModelsFile;
+  const uint64_t one = pool_->schema()->bytes();
+  std::error_code unknown;
+  const uintmax_t size = fs::file_size(path, unknown);
+  // Before a buffer is made: a damaged schema may ask for more memory than there is.
+  if (unknown || size / one <= record) {
+    return Invalid(Text(path.string(), " has no whole record ", record, ": it holds ",
+                        unknown ? 0 : size, " bytes, and a model of ", kSchemaFile, " has ", one,
+                        ": is one of the two files cut off or damaged?"));
+  }
   ModelDraft draft = pool_->Draft();
   std::span<std::byte> bytes = std::as_writable_bytes(draft.parameters());
   models_.clear();
   models_.seekg(static_cast<std::streamoff>(record * bytes.size()));
   models_.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   if (!models_) {
-    return Invalid(Text((fs::path(directory_) / kModelsFile).string(), " has no whole record ",
-                        record, ": is it cut off?"));
+    return Unavailable(Text("cannot read record ", record, " of ", path.string()));
   }
   return std::move(draft).Seal();
 }
@@ -101,6 +117,9 @@ Result<RunReader::Line> RunReader::Parse(const std::string& text) {
   if (json.is_discarded() || !json.is_object()) return Invalid("no JSON object: is it cut off?");
   auto time = json.find("t_ns");
   if (time == json.end() || !time->is_number_integer()) return Invalid("\"t_ns\" is missing");
+  if (time->is_number_unsigned() && !std::in_range<int64_t>(time->get<uint64_t>())) {
+    return Invalid(Text("\"t_ns\" is ", time->dump(), ", which is no time: is the line damaged?"));
+  }
   Line line;
   line.time = Instant::FromNanoseconds(time->get<int64_t>());
   if (json.contains("note")) {

@@ -78,6 +78,16 @@ std::optional<std::string> CommunityOracle::Committed(const federation::Communit
 // --- Contributions
 // -------------------------------------------------------------------------------------
 
+bool RowsAre(const ConfusionCounts& counts, const std::vector<uint64_t>& rows) {
+  if (counts.classes() != rows.size()) return false;
+  for (uint32_t i = 0; i < counts.classes(); ++i) {
+    double sum = 0;
+    for (uint32_t j = 0; j < counts.classes(); ++j) sum += static_cast<double>(counts.at(i, j));
+    if (sum != static_cast<double>(rows[i])) return false;
+  }
+  return true;
+}
+
 void EvaluationOracle::Joined(const federation::LearnerJoined& event) {
   declared_[event.learner] = event;
   Gone(event.learner);
@@ -100,18 +110,9 @@ void EvaluationOracle::Pool(Round& round, const ConfusionCounts& counts) {
   }
 }
 
-bool EvaluationOracle::RowsAre(const ConfusionCounts& counts, const std::vector<uint64_t>& rows) {
-  if (counts.classes() != rows.size()) return false;
-  for (uint32_t i = 0; i < counts.classes(); ++i) {
-    double sum = 0;
-    for (uint32_t j = 0; j < counts.classes(); ++j) sum += static_cast<double>(counts.at(i, j));
-    if (sum != static_cast<double>(rows[i])) return false;
-  }
-  return true;
-}
-
-void EvaluationOracle::Accepted(const federation::UpdateReceived& update) {
+void EvaluationOracle::Accepted(const federation::UpdateReceived& update, Instant now) {
   Round& round = rounds_[update.id];
+  round.accepted = now;
   round.training_examples = declared_[update.id.learner].training_examples;
   bool pools =
       settings_.policy.weighting == WeightingKind::kValidation && settings_.validation.count_own;
@@ -182,9 +183,15 @@ bool EvaluationOracle::Complete(const Round& round) {
   });
 }
 
-void EvaluationOracle::TooLate(const federation::CancelEvaluation& cancel) {
-  auto& asked = rounds_[cancel.update].asked;
-  if (auto found = asked.find(cancel.evaluator); found != asked.end()) found->second.refused = true;
+std::optional<std::string> EvaluationOracle::TooLate(const federation::CancelEvaluation& cancel,
+                                                     Instant now) {
+  Round& round = rounds_[cancel.update];
+  auto found = round.asked.find(cancel.evaluator);
+  if (found != round.asked.end()) found->second.refused = true;
+  if (now >= round.accepted + settings_.validation.deadline) return std::nullopt;
+  return Text("learner ", cancel.evaluator, " had ", Fixed((now - round.accepted).seconds(), 3),
+              " s to evaluate the update of learner ", cancel.update.learner, ", not ",
+              Fixed(settings_.validation.deadline.seconds(), 3));
 }
 
 void EvaluationOracle::Weighed(const federation::UpdateId& id, double previous) {

@@ -16,6 +16,9 @@
 
 namespace metis::sim {
 
+// Whether these counts are of a set with so many examples of each class.
+bool RowsAre(const ConfusionCounts& counts, const std::vector<uint64_t>& rows);
+
 // The weighted mean of the latest models, or FedAsync's mix.
 class CommunityOracle {
  public:
@@ -49,7 +52,7 @@ class EvaluationOracle {
   void Joined(const federation::LearnerJoined&
                   event);          // a new life: it answers nothing it was asked before
   void Gone(LearnerId evaluator);  // leaves evaluations that are complete as they are
-  void Accepted(const federation::UpdateReceived& update);
+  void Accepted(const federation::UpdateReceived& update, Instant now);
   // What is wrong with these requests for the update that was taken up just now, if anything: they
   // go, once, to every other live learner that has validation data (paper, section IV), and to
   // nobody else. Who comes later is not asked.
@@ -59,8 +62,8 @@ class EvaluationOracle {
   void Asked(const federation::RequestEvaluation& request);
   void Counted(const federation::CountsReceived& event);
   void Failed(const federation::EvaluationFailed& event);
-  // The deadline has passed for this evaluator.
-  void TooLate(const federation::CancelEvaluation& cancel);
+  // The deadline is said to have passed for this evaluator. What is wrong with that, if anything.
+  std::optional<std::string> TooLate(const federation::CancelEvaluation& cancel, Instant now);
   // The update was weighed and waits for its round: what comes now comes too late. `previous` is
   // its learner's p until then.
   void Weighed(const federation::UpdateId& id, double previous);
@@ -79,12 +82,12 @@ class EvaluationOracle {
     std::vector<std::vector<double>> pooled;
     std::map<LearnerId, Evaluator> asked;
     uint64_t training_examples = 0;
+    Instant accepted;
     std::optional<double> weighed;  // set once it was: the learner's p until then
   };
 
   static void Pool(Round& round, const ConfusionCounts& counts);
   static bool Complete(const Round& round);  // nobody is waited for
-  static bool RowsAre(const ConfusionCounts& counts, const std::vector<uint64_t>& rows);
   double Metric(const Round& round) const;
 
   const federation::Settings& settings_;

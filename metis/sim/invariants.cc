@@ -42,7 +42,8 @@ Invariants::Invariants(const federation::Settings& settings, ModelPtr initial, M
       community_(settings, *initial_),
       evaluations_(settings),
       cycles_(settings),
-      round_oracle_(settings) {
+      round_oracle_(settings),
+      stop_oracle_(settings) {
   fingerprints_[version_] = initial_->Fingerprint();
 }
 
@@ -95,6 +96,7 @@ void Invariants::HeardJoin(const federation::LearnerJoined& event, const std::ve
   if (!new_life) return;
   evaluations_.Joined(event);
   round_oracle_.NewLife(event.learner);
+  stop_oracle_.Joined(event);
   std::erase_if(steps_when_sent_,
                 [&](const auto& each) { return each.first.first == event.learner; });
 }
@@ -135,7 +137,11 @@ void Invariants::Handled(Instant now, const Event& event, const std::vector<Acti
           alive(content.evaluator, content.incarnation);
           evaluations_.Failed(content);
         } else if constexpr (std::is_same_v<T, federation::TimerFired>) {
-          round_oracle_.Fired(content.timer);
+          round_oracle_.Fired(content.timer, now);
+        } else if constexpr (std::is_same_v<T, federation::CommunityTested>) {
+          Tested(content);
+        } else if constexpr (std::is_same_v<T, federation::OperatorCommand>) {
+          if (content.kind == federation::OperatorCommand::Kind::kStop) stop_oracle_.Ordered();
         } else if constexpr (requires {
                                content.learner;
                                content.incarnation;
@@ -150,7 +156,7 @@ void Invariants::Handled(Instant now, const Event& event, const std::vector<Acti
     evaluations_.Weighed(id, community_.contribution(id.learner));
   }
   CheckPending(controller);
-  CheckStop();
+  if (auto wrong = stop_oracle_.GoesOn()) Broken(*wrong);
   if (++handled_ % kSnapshotEvery == 0) CheckSnapshot(controller);
   state_hash_ = controller.StateHash();
 }
@@ -172,13 +178,20 @@ void Invariants::HeardAction(const Action& action, const Controller& controller)
   } else if (const auto* request = std::get_if<federation::RequestEvaluation>(&action)) {
     evaluations_.Asked(*request);
   } else if (const auto* cancel = std::get_if<federation::CancelEvaluation>(&action)) {
-    evaluations_.TooLate(*cancel);
+    if (auto wrong = evaluations_.TooLate(*cancel, now_)) Broken(*wrong);
   } else if (const auto* commit = std::get_if<CommunityCommitted>(&action)) {
     Committed(*commit, controller);
   } else if (const auto* sent = std::get_if<federation::SendCommunity>(&action)) {
     Sent(*sent);
+  } else if (const auto* test = std::get_if<federation::RequestTest>(&action)) {
+    stop_oracle_.Asked(*test);
+  } else if (const auto* state = std::get_if<federation::StateChanged>(&action)) {
+    if (state->phase == federation::Phase::kRunning) {
+      round_oracle_.Runs(now_);
+      stop_oracle_.Runs(now_);
+    }
   } else if (const auto* note = std::get_if<federation::Finished>(&action)) {
-    Ended(*note);
+    if (auto wrong = stop_oracle_.Ended(note->reason, now_)) Broken(*wrong);
   }
 }
 
@@ -209,7 +222,7 @@ void Invariants::Acknowledged(const UpdateId& id) {
   steps_at_base_[id] = sent->second;
   pending_[id] = *offered_;
   arrival_.push_back(id);
-  evaluations_.Accepted(*offered_);
+  evaluations_.Accepted(*offered_, now_);
   taken_up_ = true;
 }
 
@@ -283,36 +296,23 @@ void Invariants::CheckQuorum(const CommunityCommitted& commit) {
   if (commit.updates.size() < quorum) {
     Broken(Text("a round closed with ", commit.updates.size(), " updates, quorum is ", quorum));
   }
-  if (auto wrong = round_oracle_.Closed(commit, LiveLearners())) Broken(*wrong);
-  ++rounds_;
+  if (auto wrong = round_oracle_.Closed(commit, LiveLearners(), now_)) Broken(*wrong);
 }
 
-void Invariants::Ended(const federation::Finished& note) {
-  ended_ = true;
-  const federation::StopSettings& stop = settings_.stop;
-  bool met = true;
-  if (note.reason == federation::StopReason::kRounds) {
-    met = stop.rounds && rounds_ >= *stop.rounds;
-  } else if (note.reason == federation::StopReason::kRequests) {
-    met = stop.requests && requests_ >= *stop.requests;
-  } else if (note.reason == federation::StopReason::kDuration) {
-    met = stop.duration && now_ >= Instant() + *stop.duration;
-  }
-  if (!met) Broken(Text("it finished after ", rounds_, " rounds and ", requests_, " requests"));
-}
-
-void Invariants::CheckStop() {
-  if (ended_) return;
-  const federation::StopSettings& stop = settings_.stop;
-  if ((stop.rounds && synchronous() && rounds_ >= *stop.rounds) ||
-      (stop.requests && requests_ >= *stop.requests)) {
-    Broken(Text("it goes on after ", rounds_, " rounds and ", requests_, " requests"));
-  }
+void Invariants::Tested(const federation::CommunityTested& event) {
+  auto found = known_.find(event.observer);
+  bool present = found != known_.end() && found->second.incarnation == event.incarnation &&
+                 !found->second.left && !found->second.trains;
+  if (!present) return;
+  found->second.live = true;
+  stop_oracle_.Tested(event);
 }
 
 void Invariants::Committed(const CommunityCommitted& commit, const Controller& controller) {
   ++commits_;
-  if (ended_) return Broken(Text("version ", commit.version, " was committed after the end"));
+  if (stop_oracle_.ended()) {
+    return Broken(Text("version ", commit.version, " was committed after the end"));
+  }
   if (commit.version != version_.Next()) {
     return Broken(Text("version ", commit.version, " was committed after version ", version_));
   }
@@ -336,7 +336,7 @@ void Invariants::Committed(const CommunityCommitted& commit, const Controller& c
   version_ = commit.version;
   fingerprints_[version_] = commit.model->Fingerprint();
   committed_steps_ += steps;
-  requests_ += commit.updates.size();
+  stop_oracle_.Committed(commit);
   if (commit.committed_steps != committed_steps_) {
     Broken(Text("S_c is ", commit.committed_steps, ", the committed updates have ",
                 committed_steps_, " steps"));

@@ -19,6 +19,7 @@
 #include "metis/sim/cycle_oracle.h"
 #include "metis/sim/node.h"
 #include "metis/sim/round_oracle.h"
+#include "metis/sim/stop_oracle.h"
 
 namespace metis::sim {
 
@@ -42,6 +43,8 @@ class Invariants final : public ControllerWatch, public CycleWatch {
   Instant latest_commit() const;
   Instant latest_commit(LearnerId learner) const;
   uint64_t commits() const { return commits_; }
+  // When the federation should have ended by its duration.
+  std::optional<Instant> due() const { return stop_oracle_.due(); }
 
  private:
   void Broken(std::string what);
@@ -58,9 +61,7 @@ class Invariants final : public ControllerWatch, public CycleWatch {
   // What an update was accepted with is what it is committed with.
   void CheckRecord(const federation::CommittedUpdate& update);
   void Sent(const federation::SendCommunity& message);
-  void Ended(const federation::Finished& note);
-  // The rounds or requests that were asked for are there, and the federation goes on.
-  void CheckStop();
+  void Tested(const federation::CommunityTested& event);
   void CheckPending(const federation::Controller& controller);
   void CheckCommunity(const federation::Controller& controller);
   void CheckSnapshot(const federation::Controller& controller);
@@ -95,9 +96,6 @@ class Invariants final : public ControllerWatch, public CycleWatch {
   // Versions and steps.
   Version version_;
   uint64_t commits_ = 0;
-  uint64_t rounds_ = 0;
-  uint64_t requests_ = 0;
-  bool ended_ = false;
   std::map<Version, uint64_t> fingerprints_;
   uint64_t committed_steps_ = 0;
   std::map<std::pair<LearnerId, Version>, uint64_t> steps_when_sent_;
@@ -107,6 +105,7 @@ class Invariants final : public ControllerWatch, public CycleWatch {
   EvaluationOracle evaluations_;
   CycleOracle cycles_;
   RoundOracle round_oracle_;
+  StopOracle stop_oracle_;
   uint64_t handled_ = 0;
   uint64_t state_hash_ = 0;  // after the latest event: what a restart must come back to
 };

@@ -304,14 +304,14 @@ TEST(Invariants, NoticeAnEndThatComesEarlyOrNotAtAll) {
   deaf.JoinAll();
   deaf.Update(0, 1, 0.5f, 7);
   deaf.Update(1, 1, -2, 12);
-  EXPECT_THAT(deaf.Violation(), HasSubstr("it goes on after 0 rounds and 2 requests"));
+  EXPECT_THAT(deaf.Violation(), HasSubstr("it goes on after 0 rounds, 2 requests and 0 tests"));
 
   Script early(settings);
   early.doctor = [](std::vector<Action>& actions) {
     actions.push_back(federation::Finished{federation::StopReason::kRequests, Version(1)});
   };
   early.JoinAll();
-  EXPECT_THAT(early.Violation(), HasSubstr("it finished after 0 rounds and 0 requests"));
+  EXPECT_THAT(early.Violation(), HasSubstr("it finished by requests after 0 rounds, 0 requests"));
 }
 
 TEST(Invariants, NoticeARestartInAnotherState) {

@@ -96,7 +96,8 @@ class RoundOracleTest : public testing::Test {
     return commit;
   }
   std::string Closed(std::vector<uint32_t> learners, uint64_t version) {
-    return oracle_.Closed(Commit(learners, version), {LearnerId(0), LearnerId(1), LearnerId(2)})
+    return oracle_
+        .Closed(Commit(learners, version), {LearnerId(0), LearnerId(1), LearnerId(2)}, now_)
         .value_or("");
   }
   static federation::RejectUpdate Rejected(uint32_t learner, federation::RejectReason reason,
@@ -106,6 +107,7 @@ class RoundOracleTest : public testing::Test {
 
   federation::Settings settings_;
   RoundOracle oracle_{settings_};
+  Instant now_ = Instant() + Duration::Seconds(7);
 };
 
 TEST_F(RoundOracleTest, EveryLiveLearnerMustHaveReported) {
@@ -114,11 +116,22 @@ TEST_F(RoundOracleTest, EveryLiveLearnerMustHaveReported) {
 }
 
 TEST_F(RoundOracleTest, OnlyItsOwnDeadlineClosesARoundEarly) {
-  oracle_.Fired({federation::TimerId::Kind::kRound, 1});
+  settings_.sync.round_deadline = Duration::Seconds(30);
+  oracle_.Runs(now_);
+  now_ = now_ + Duration::Seconds(30);
+  oracle_.Fired({federation::TimerId::Kind::kRound, 1}, now_);
   EXPECT_EQ(Closed({2}, 1), "");
-  oracle_.Fired({federation::TimerId::Kind::kRound, 1});
-  oracle_.Fired({federation::TimerId::Kind::kEvaluation, 2});
+  oracle_.Fired({federation::TimerId::Kind::kRound, 1}, now_ + Duration::Seconds(30));
+  oracle_.Fired({federation::TimerId::Kind::kEvaluation, 2}, now_ + Duration::Seconds(30));
   EXPECT_NE(Closed({2}, 2), "");
+}
+
+TEST_F(RoundOracleTest, ADeadlineThatComesTooEarlyClosesNothing) {
+  settings_.sync.round_deadline = Duration::Seconds(30);
+  oracle_.Runs(now_);
+  oracle_.Runs(Instant());  // after a pause
+  oracle_.Fired({federation::TimerId::Kind::kRound, 1}, now_ + Duration::Seconds(29));
+  EXPECT_THAT(Closed({2}, 1), HasSubstr("round 1 closed without the live learner 1"));
 }
 
 TEST_F(RoundOracleTest, OneRefusedForItsContentIsNotWaitedFor) {
@@ -146,7 +159,7 @@ TEST_F(RoundOracleTest, ALateUpdateIsTakenUpOnlyWhereThatIsSet) {
   federation::CommunityCommitted withdrawal;
   withdrawal.version = Version(1);
   withdrawal.withdrawn = LearnerId(2);
-  EXPECT_FALSE(oracle_.Closed(withdrawal, {LearnerId(0)}));
+  EXPECT_FALSE(oracle_.Closed(withdrawal, {LearnerId(0)}, now_));
   federation::UpdateReceived update;
   EXPECT_FALSE(oracle_.Accepted(update)) << "a withdrawal closes no round";
   EXPECT_EQ(Closed({0, 1, 2}, 2), "");
@@ -172,7 +185,7 @@ class EvaluationOracleTest : public testing::Test {
     federation::UpdateReceived update;
     update.id = id_;
     update.own_counts = CountsOf(federation::ValidationCounts(0), 5);  // all 5 right
-    oracle_.Accepted(update);
+    oracle_.Accepted(update, Instant());
     for (uint32_t k : {1u, 2u}) {
       oracle_.Asked({LearnerId(k), Incarnation(1), id_, nullptr});
     }
@@ -207,10 +220,17 @@ TEST_F(EvaluationOracleTest, PoolsWhatWasAskedForOnce) {
 
 TEST_F(EvaluationOracleTest, TooLittleCoverageKeepsThePreviousContribution) {
   Count(1, 8);
-  oracle_.TooLate({LearnerId(2), Incarnation(1), id_});
+  EXPECT_FALSE(oracle_.TooLate({LearnerId(2), Incarnation(1), id_},
+                               Instant() + settings_.validation.deadline));
   Count(2, 11);
   EXPECT_EQ(Weighed(0.25, 8.0 / 19, true, 0.25), "");
   EXPECT_NE(Weighed(13.0 / 13, 8.0 / 19, false, 0.25), "");
+}
+
+TEST_F(EvaluationOracleTest, NobodyIsTooLateBeforeTheDeadline) {
+  EXPECT_THAT(oracle_.TooLate({LearnerId(2), Incarnation(1), id_}, Instant() + Duration::Seconds(1))
+                  .value_or(""),
+              HasSubstr("learner 2 had 1.000 s to evaluate the update of learner 0"));
 }
 
 TEST_F(EvaluationOracleTest,

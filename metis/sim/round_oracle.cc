@@ -19,8 +19,13 @@ void RoundOracle::Refused(const federation::RejectUpdate& rejection) {
   }
 }
 
-void RoundOracle::Fired(const TimerId& timer) {
-  if (timer.kind == TimerId::Kind::kRound && timer.subject == round_) deadline_passed_ = true;
+void RoundOracle::Runs(Instant now) {
+  if (!began_) began_ = now;
+}
+
+void RoundOracle::Fired(const TimerId& timer, Instant now) {
+  if (timer.kind != TimerId::Kind::kRound || timer.subject != round_) return;
+  deadline_passed_ |= began_ && now - *began_ >= settings_.sync.round_deadline;
 }
 
 std::optional<std::string> RoundOracle::Accepted(const federation::UpdateReceived& update) const {
@@ -32,7 +37,7 @@ std::optional<std::string> RoundOracle::Accepted(const federation::UpdateReceive
 }
 
 std::optional<std::string> RoundOracle::Closed(const federation::CommunityCommitted& commit,
-                                               const std::vector<LearnerId>& live) {
+                                               const std::vector<LearnerId>& live, Instant now) {
   if (commit.withdrawn) return std::nullopt;
   std::optional<std::string> wrong;
   for (LearnerId learner : live) {
@@ -42,6 +47,7 @@ std::optional<std::string> RoundOracle::Closed(const federation::CommunityCommit
     wrong = Text("round ", round_, " closed without the live learner ", learner);
   }
   ++round_;
+  began_ = now;
   base_ = commit.version;
   deadline_passed_ = false;
   refused_.clear();

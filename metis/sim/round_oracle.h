@@ -22,19 +22,22 @@ class RoundOracle {
   // A refusal that is said again, in a later round perhaps, excuses nobody.
   void Refused(const federation::RejectUpdate& rejection);
   void NewLife(LearnerId learner) { refused_.erase(learner); }
-  void Fired(const federation::TimerId& timer);
+  // The deadline counts from the beginning of the federation, or from the end of the round before.
+  void Runs(Instant now);  // for the first time: the beginning
+  void Fired(const federation::TimerId& timer, Instant now);
 
   // What is wrong with taking up this update, if anything.
   std::optional<std::string> Accepted(const federation::UpdateReceived& update) const;
   // What is wrong with closing the round now, if anything. Ignores withdrawals, which close
   // nothing.
   std::optional<std::string> Closed(const federation::CommunityCommitted& commit,
-                                    const std::vector<LearnerId>& live);
+                                    const std::vector<LearnerId>& live, Instant now);
 
  private:
   const federation::Settings& settings_;
   uint64_t round_ = 1;
-  Version base_;  // the version that the round began with
+  std::optional<Instant> began_;  // this round, at the latest
+  Version base_;                  // the version that the round began with
   bool deadline_passed_ = false;
   std::set<LearnerId> refused_;                    // in this round
   std::set<federation::UpdateId> refused_before_;  // for their content, ever

@@ -67,6 +67,16 @@ void DrawMembership(Random& random, uint32_t learners, federation::Settings& set
   settings.test.every = Duration::Minutes(2);
 }
 
+// As few end by what their tests say.
+void DrawTestedStop(Random& random, federation::Settings& settings) {
+  if (!random.Chance(0.1)) return;
+  if (random.Chance(0.5)) {
+    settings.stop.target_accuracy = random.Uniform(0.5, 0.95);
+  } else {
+    settings.stop.patience = static_cast<uint32_t>(1 + random.Below(5));
+  }
+}
+
 // Few scenarios end by themselves; the others have the whole hour to go wrong in.
 void DrawStop(Random& random, federation::Settings& settings) {
   if (!random.Chance(0.15)) return;
@@ -124,6 +134,8 @@ Scenario DrawScenario(uint64_t seed) {
   DrawStop(stops, scenario.federation);
   Random keeping({.seed = seed, .cycle = 3, .purpose = Purpose::kFaultRates});
   scenario.federation.sync.keep_models = keeping.Chance(0.7);
+  Random tested({.seed = seed, .cycle = 4, .purpose = Purpose::kFaultRates});
+  DrawTestedStop(tested, scenario.federation);
   return scenario;
 }
 
@@ -156,6 +168,15 @@ std::optional<std::string> CheckLiveness(const Scenario& scenario, const Simulat
                 static_cast<int>(node->session()->state()), ")");
   }
   return std::nullopt;
+}
+
+// A duration ends the federation, also if the controller was down when it was over.
+std::optional<std::string> CheckDuration(const Scenario& scenario, const Invariants& invariants) {
+  if (!invariants.due()) return std::nullopt;
+  const Instant due = std::max(*invariants.due(), Instant() + scenario.faults.heal_after) +
+                      2 * scenario.faults.max_outage;
+  if (due >= Instant() + scenario.length) return std::nullopt;
+  return Text("it goes on though its duration was over at ", Fixed(due.seconds(), 0), " s");
 }
 
 // Once the federation is over, everybody hears of it.
@@ -200,9 +221,12 @@ SwarmOutcome RunScenario(const Scenario& scenario, drivers::Recorder* recorder) 
   outcome.failure = invariants.violation();
   if (simulator.failure()) outcome.failure = simulator.failure()->message;
   if (outcome.failure) return outcome;
-  bool finished = simulator.controller().phase() == federation::Phase::kFinished;
-  outcome.failure =
-      finished ? CheckDismissed(simulator) : CheckLiveness(scenario, simulator, invariants);
+  if (simulator.controller().phase() == federation::Phase::kFinished) {
+    outcome.failure = CheckDismissed(simulator);
+    return outcome;
+  }
+  outcome.failure = CheckDuration(scenario, invariants);
+  if (!outcome.failure) outcome.failure = CheckLiveness(scenario, simulator, invariants);
   return outcome;
 }
 

@@ -56,6 +56,18 @@ class SimulateDirectoryTest(LearningTest):
         self.assertIn("--out cut --force", self.refusal("simulate", "--resume", "cut"))
         self.assertEqual(self.files("cut")["events.jsonl"], before["events.jsonl"])
 
+    def test_a_run_that_lost_its_configuration_says_so(self):
+        self.cut_off("cut")
+        (self.home / "cut/config.toml").unlink()
+        for words in ("cut has lost its config.toml: bring it back", "cut keeps no work"):
+            said = self.refusal("simulate", "--resume", "cut")
+            self.assertIn(words, said)
+            self.assertIn("its configuration and --out cut --force", said)
+            self.assertNotIn("metis init", said)
+            self.assertNotIn("cut/config.toml", said)
+            (self.home / "cut/work.bin").unlink(missing_ok=True)
+        self.done("simulate", *SMALL, "--duration", "20s", "--out", "cut", "--force")
+
     def test_one_process_has_a_directory_at_a_time(self):
         process = self.start("simulate", *SMALL, "--policy", "async-fedavg", "--duration", "40h",
                              "--out", "run")

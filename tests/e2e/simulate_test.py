@@ -228,6 +228,39 @@ class SimulateTest(unittest.TestCase):
             self.assertIn(words, run.stderr)
             self.assertFalse((self.home / "run").exists())
 
+    def test_a_duration_counts_from_the_last_join_however_long_that_travels(self):
+        self.simulate("--set", "group.slow.latency=2h", "--policy", "async-fedavg", "--out", "run",
+                      duration="10min")
+        summary = self.summary("run")
+        self.assertEqual((summary["complete"], summary["stopped_by"]), (True, "duration"))
+        self.assertGreater(summary["version"], 0)
+
+    def test_a_federation_that_does_not_end_is_an_error_and_not_interrupted(self):
+        # A century for a few rounds, in which little else happens.
+        slow = ["group.slow.batch_time=365d", "membership.heartbeat=30d", "membership.silence=90d",
+                "membership.lease=365d", "membership.retry=90d"]
+        run = self.metis("simulate", *SMALL, "--policy", "sync-fedavg", "--rounds", "9", "--out",
+                         "run", *(word for each in slow for word in ("--set", each)))
+        self.assertEqual((run.returncode, run.stdout), (1, ""), run.stderr)
+        self.assertIn("had not ended after 876001h of virtual time: it was running", run.stderr)
+        self.assertIn("stop.duration", run.stderr)
+        self.assertNotIn("interrupted", run.stderr)
+
+    def test_built_in_data_that_do_not_fit_into_memory_are_refused(self):
+        for features, training, test in [(1_000_000, 4_000_000_000, 1000),
+                                         (1000, 4_000_000_000, 1000),
+                                         (1_000_000, 6000, 4_000_000_000)]:
+            sizes = {"features": features, "training_examples": training, "test_examples": test}
+            assignments = [word for key, value in sizes.items()
+                           for word in ("--set", f"builtin.{key}={value}")]
+            run = self.metis("simulate", "--trainer", "builtin", *assignments, "--out", "run")
+            self.assertEqual((run.returncode, run.stdout), (1, ""), run.stderr)
+            for key, value in sizes.items():
+                self.assertIn(f"builtin.{key} = {value}", run.stderr)
+            self.assertIn("of memory", run.stderr)
+            self.assertIn("choose fewer", run.stderr)
+            self.assertFalse((self.home / "run").exists())
+
     def test_an_empty_value_is_not_the_default(self):
         for option in ("--resume", "--dataset", "--policy", "--seed", "--faulty"):
             run = self.metis("simulate", option, "")
