@@ -1,16 +1,16 @@
 #include "metis/drivers/transport.h"
 
+#include <type_traits>
+
 namespace metis::drivers {
 
 std::optional<LearnerId> Addressee(const federation::Action& action) {
   return std::visit(
       [](const auto& content) -> std::optional<LearnerId> {
-        if constexpr (requires {
-                        content.message;
-                        content.evaluator;
-                      }) {
-          return std::nullopt;  // refused counts are a note
-        } else if constexpr (requires { content.evaluator; }) {
+        // Refused counts name an evaluator and are a note all the same.
+        constexpr bool note =
+            std::is_same_v<std::decay_t<decltype(content)>, federation::RefuseCounts>;
+        if constexpr (!note && requires { content.evaluator; }) {
           return content.evaluator;
         } else if constexpr (requires { content.observer; }) {
           return content.observer;

@@ -229,8 +229,7 @@ void ModelReceiver::Judge(std::span<const float> values) {
 Result<void> ModelReceiver::FindDamage() {
   const std::span<const std::byte> all = std::as_bytes(std::span<const float>(draft_.parameters()));
   for (const FrameHeader& header : unchecked_) {
-    const Result<void> checked =
-        CheckSum(header, Fingerprint(all.subspan(header.offset, header.length)));
+    Result<void> checked = CheckSum(header, Fingerprint(all.subspan(header.offset, header.length)));
     if (checked.ok()) continue;
     GoBack(++returns_ > kMostReturns ? 0 : header.offset);
     return checked;
