@@ -36,7 +36,7 @@ class RoundOracle {
  private:
   const federation::Settings& settings_;
   uint64_t round_ = 1;
-  std::optional<Instant> began_;  // this round, at the latest
+  std::optional<Instant> began_;  // this round, at the earliest
   Version base_;                  // the version that the round began with
   bool deadline_passed_ = false;
   std::set<LearnerId> refused_;                    // in this round

@@ -1,5 +1,6 @@
 // When a federation should end, worked out again from the events: time since its beginning, rounds,
-// requests, and the accuracy of the tests that were asked for.
+// requests, and the accuracy of the tests that were asked for. Of one Invariants; O(tests) an
+// event.
 #pragma once
 
 #include <cstdint>
