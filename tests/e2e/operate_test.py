@@ -97,10 +97,16 @@ class OperateTest(NetworkTest):
         return summary
 
     def held(self):
-        """Paused, with an update of every learner that waits: nothing changes from here on."""
+        """Paused, with an update of every learner that waits, and the latest model tested: nothing changes from here
+        on."""
         self.done("pause", self.run_directory)
-        self.wait_until(lambda: self.status()["pending"] == LEARNERS)
+        self.wait_until(lambda: self.is_still(self.status()))
         return self.status()
+
+    @staticmethod
+    def is_still(status):
+        tested = status["tests"][-1]["version"] if status["tests"] else None
+        return status["pending"] == LEARNERS and tested == status["version"]
 
 
 class SteeringTest(OperateTest):
