@@ -17,6 +17,8 @@
 #include "metis/core/text.h"
 #include "metis/core/time.h"
 #include "metis/operations/last_known.h"
+#include "metis/report/run_files.h"
+#include "metis/store/inspect_log.h"
 
 namespace metis::apps {
 namespace {
@@ -92,12 +94,12 @@ bool Pause(Duration interval, const Interrupts& interrupts) {
   return !interrupts.asked();
 }
 
-// A controller that has finished writes what it came to after it has hung up.
+// A controller that has finished writes what it came to after it has hung up, and then lets go of
+// its run directory. One that hangs is not waited for without end.
 void AwaitConclusion(const std::string& run, const Interrupts& interrupts) {
-  constexpr int kLooks = 50;
-  for (int i = 0; i < kLooks && !run.empty(); ++i) {
-    Result<operations::Status> known = operations::ReadLastKnown(run);
-    if (!known || known->phase == "finished") return;
+  constexpr int kLooks = 600;
+  const std::string lock = Text(run, "/", report::kLockFile);
+  for (int i = 0; i < kLooks && !run.empty() && store::LockHolder(lock).has_value(); ++i) {
     if (!Pause(Duration::Milliseconds(100), interrupts)) return;
   }
 }

@@ -67,7 +67,7 @@ TEST_F(Jobs, AnInterruptIsPassedOnAndNothingMoreBegins) {
 }
 
 TEST_F(Jobs, ARunThatAnotherProcessDoesIsNotDoneTwice) {
-  Result<pid_t> other = StartChild("/bin/sh", {"-c", "sleep 5"}, Log("same"));
+  Result<pid_t> other = StartChild("/bin/sh", {"-c", "exec sleep 600"}, Log("same"));
   ASSERT_TRUE(other.ok());
   JobsOutcome outcome = Run({Shell("same", "exit 0")});
   EXPECT_THAT(outcome.ends[0].failure, HasSubstr("another process does this run already"));

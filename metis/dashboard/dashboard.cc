@@ -34,7 +34,8 @@ constexpr size_t kThreads = 4;
 constexpr size_t kQueue = 32;
 constexpr int kBacklog = 64;
 constexpr time_t kPatienceS = 2;  // for a slow client; also bounds how long an end can take
-constexpr auto kOpenPage = std::chrono::seconds(5);  // who asked since then looks at the page
+constexpr auto kOpenPage = std::chrono::seconds(5);   // who asked since then looks at the page
+constexpr auto kSlowPage = std::chrono::seconds(10);  // so long the end is kept for one
 constexpr auto kLastLook = std::chrono::milliseconds(2500);  // more than twice a page's interval
 
 constexpr char kJson[] = "application/json; charset=utf-8";
@@ -134,6 +135,7 @@ class HttpDashboard : public Dashboard {
   std::condition_variable changed_;
   // --- guarded by mutex_
   bool ends_ = false;
+  bool end_seen_ = false;  // somebody was sent a status of the end
   Document document_;
   int64_t documents_ = 0;
   History history_;
@@ -247,6 +249,11 @@ void HttpDashboard::SendStatus(const Request& request, Response& response) {
   const std::shared_ptr<const Status> status = options_.status();
   if (!status) return Say(response, 503, "the controller is just starting\n");
   const Document document = DocumentOf(status);
+  if (status->phase == "finished") {
+    std::lock_guard lock(mutex_);
+    end_seen_ = true;
+    changed_.notify_all();
+  }
   response.set_header("ETag", document.tag);
   if (request.get_header_value("If-None-Match") == document.tag) {
     response.status = 304;
@@ -299,6 +306,8 @@ void HttpDashboard::ShowTheEnd() {
   const steady_clock::time_point look{steady_clock::duration(last_look_)};
   if (last_look_ == 0 || steady_clock::now() - look > kOpenPage) return;
   std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, kSlowPage, [this] { return ends_ || end_seen_; });
+  // For other pages, and what this one asks for last.
   changed_.wait_for(lock, kLastLook, [this] { return ends_; });
 }
 

@@ -43,8 +43,8 @@ class Dashboard {
   virtual std::string url() const = 0;
   // Whether programs of other machines may reach it.
   virtual bool is_public() const = 0;
-  // To be called when the last Status is published: gives the pages that are open a moment to fetch
-  // it. Returns at once if none is.
+  // To be called when the last Status is published: waits, for seconds, until a page that is open
+  // has fetched it, and a moment more for others. Returns at once if none is open.
   virtual void ShowTheEnd() = 0;
 };
 

@@ -39,11 +39,11 @@ class DashboardTest : public ::testing::Test {
     client_->set_read_timeout(60);
   }
 
-  void Publish(uint64_t version, std::string name = "north") {
+  void Publish(uint64_t version, std::string name = "north", std::string phase = "running") {
     auto status = std::make_shared<Status>();
     status->version = version;
     status->memory_bytes = 10 * version;
-    status->phase = "running";
+    status->phase = std::move(phase);
     status->participants.emplace_back().name = std::move(name);
     std::lock_guard lock(mutex_);
     latest_ = std::move(status);
@@ -241,9 +241,15 @@ TEST_F(DashboardTest, TheEndWaitsForOpenPagesOnly) {
   for (int i = 0; i < 60; ++i) dashboard_->ShowTheEnd();  // nobody has looked
   EXPECT_LT(steady_clock::now() - before, std::chrono::seconds(60));
   Get("/status.json");
+  Publish(2, "north", "finished");
   const auto after = steady_clock::now();
+  std::thread slow([this] {
+    std::this_thread::sleep_for(std::chrono::seconds(4));
+    EXPECT_NE(Get("/status.json").body.find("finished"), std::string::npos);
+  });
   dashboard_->ShowTheEnd();
-  EXPECT_GT(steady_clock::now() - after, std::chrono::milliseconds(1500));
+  EXPECT_GT(steady_clock::now() - after, std::chrono::milliseconds(5500));
+  slow.join();
 }
 
 TEST(Dashboard, EndsAtOnceAfterItBegan) {

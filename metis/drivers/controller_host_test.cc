@@ -33,6 +33,13 @@ Settings Hurried() {
   return settings;
 }
 
+// Before any timer that the join has set can fire.
+void RefuseOnceJoined(Federation& federation) {
+  federation.ears->answer = [&log = federation.log](LearnerId, const Action& action) {
+    if (std::holds_alternative<federation::AcceptJoin>(action)) log.refuse = true;
+  };
+}
+
 TEST(ControllerHost, AFederationOfThreeRunsToItsEnd) {
   Federation federation(ThreeLearners());
   federation.Answering();
@@ -146,10 +153,9 @@ TEST(ControllerHost, ALaterLifeThatSpeaksAndNeverJoinsDoesNotKeepItsPredecessorL
 
 TEST(ControllerHost, ALostLearnerIsReportedAlsoWhenTheLogRefusedAtFirst) {
   Federation federation(Hurried());
+  RefuseOnceJoined(federation);
   federation.Start();
   federation.Join("north", federation.IdOf("north"));
-  ASSERT_TRUE(federation.ears->WaitSaid("has joined"));
-  federation.log.refuse = true;
   ASSERT_TRUE(federation.ears->WaitSaid("dropped (lost): the disk is full"));
   federation.log.refuse = false;
   EXPECT_TRUE(federation.ears->WaitSaid("is lost"));
@@ -219,6 +225,7 @@ TEST(ControllerHost, WhatTheLogRefusesHasNotHappenedAndIsSaidOnce) {
   settings.retry = Duration::Milliseconds(10);
   settings.membership.start_with = 1;
   Federation federation(settings);
+  RefuseOnceJoined(federation);
   federation.Start();
   const LearnerId north = federation.IdOf("north");
   federation.log.refuse = true;
@@ -230,8 +237,7 @@ TEST(ControllerHost, WhatTheLogRefusesHasNotHappenedAndIsSaidOnce) {
 
   federation.log.refuse = false;
   federation.Join("north", north);
-  ASSERT_TRUE(federation.ears->WaitSent<federation::AcceptJoin>(north));
-  federation.log.refuse = true;  // the timer of the duration is refused, and tried again
+  // The timer of the duration is refused, and tried again.
   ASSERT_TRUE(federation.ears->WaitSaid("dropped (timer)"));
   federation.log.refuse = false;
   EXPECT_TRUE(federation.WaitFinished());

@@ -44,6 +44,7 @@ class FakeController final : private grpc::Service {
   uint32_t spoil = 0;                  // so many chunks of downloads have a wrong checksum
   bool hold_downloads = false;         // they say nothing after their opening
   std::map<uint64_t, ModelPtr> models;
+  std::map<uint64_t, ModelPtr> sent_instead;  // of these, once each
 
   struct Opening {
     uint64_t fingerprint = 0;
@@ -238,6 +239,7 @@ class FakeController final : private grpc::Service {
       downloads.push_back({open.fingerprint(), open.offset()});
       if (auto found = models.find(open.fingerprint()); found != models.end())
         model = found->second;
+      if (auto wrong = sent_instead.extract(open.fingerprint())) model = wrong.mapped();
       hold = hold_downloads;
     });
     if (!model) {

@@ -25,8 +25,12 @@ TEST_F(ParticipantClientTest, IsWelcomedAndTellsWhoItIs) {
   EXPECT_EQ(client_->welcome().schema->hash(), pool_.schema()->hash());
   EXPECT_EQ(client_->welcome().encoding, wire::Encoding::kZstd);
   EXPECT_TRUE(client_->connected());
-  ASSERT_TRUE(controller_.Await([&] { return !controller_.heard.empty(); }));
-  const v1::Hello hello = controller_.heard[0].hello();
+  v1::Hello hello;
+  ASSERT_TRUE(controller_.Await([&] {
+    if (controller_.heard.empty()) return false;
+    hello = controller_.heard[0].hello();
+    return true;
+  }));
   EXPECT_EQ(hello.name(), "site-3");
   EXPECT_EQ(hello.incarnation(), kLife.value());
   EXPECT_EQ(hello.newest_version(), wire::kNewestWire);
@@ -90,10 +94,12 @@ TEST_F(ParticipantClientTest, MessagesTravelInOrderBothWays) {
   }
   ASSERT_TRUE(controller_.Await([&] { return Heard(v1::FromParticipant::kEpoch) == 50; }));
   uint64_t next = 1;
-  for (const v1::FromParticipant& message : controller_.heard) {
-    if (!message.has_epoch()) continue;
-    EXPECT_EQ(message.epoch().epoch(), next++);
-  }
+  controller_.Change([&] {
+    for (const v1::FromParticipant& message : controller_.heard) {
+      if (!message.has_epoch()) continue;
+      EXPECT_EQ(message.epoch().epoch(), next++);
+    }
+  });
   for (uint64_t steps = 1; steps <= 50; ++steps) {
     controller_.Say(*wire::EncodeAction(federation::ReportSteps{kSelf, kLife, steps}, 0));
   }

@@ -23,8 +23,10 @@ TEST_F(ParticipantTransfersTest, AnUploadIsTheUpdateAndItsModel) {
     controller_.uploads.clear();
     Connect();
     const federation::UpdateReceived update = Update(7, 4);
-    client_->Send(update);
-    client_->Send(update);  // is on its way already
+    controller_.Change([&] {  // in which no upload can begin
+      client_->Send(update);
+      client_->Send(update);  // is on its way already
+    });
     ASSERT_TRUE(controller_.Await([&] { return controller_.received.size() == 1; }));
     // All values are whole numbers below 2048: binary16 holds them.
     EXPECT_EQ(controller_.received[0]->Fingerprint(), update.model->Fingerprint());
@@ -82,10 +84,11 @@ TEST_F(ParticipantTransfersTest, AnUpdateWithoutAnAnswerIsUploadedAgainWhenItIsH
   client_->Send(Update(1, 1));
   ASSERT_TRUE(controller_.Await([&] { return controller_.received.size() == 1; }));
   // The end of the transfer may still be on its way: until then it is the same transfer.
-  for (int i = 0; i < 6000 && controller_.received.size() < 2; ++i) {
+  size_t received = 1;
+  for (int i = 0; i < 6000 && received < 2; ++i) {
     client_->Send(Update(1, 1));
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    controller_.Change([] {});
+    controller_.Change([&] { received = controller_.received.size(); });
   }
   EXPECT_TRUE(controller_.Await([&] { return controller_.received.size() >= 2; }));
 }
@@ -177,11 +180,10 @@ TEST_F(ParticipantTransfersTest, AModelThatIsNotTheAnnouncedOneBeginsAgainFromNo
   Connect();
   const SendCommunity offered = Community(1, 1);
   const uint64_t fingerprint = offered.model->Fingerprint();
-  controller_.Change([&] { controller_.models[fingerprint] = Of(2); });
-  controller_.Say(*wire::EncodeAction(offered, fingerprint));
-  ASSERT_TRUE(controller_.Await([&] { return !controller_.downloads.empty(); }));
-  controller_.Change([&] { controller_.models[fingerprint] = offered.model; });
+  controller_.Change([&] { controller_.sent_instead[fingerprint] = Of(2); });
+  controller_.Offer(offered);
   EXPECT_EQ(inbox_.Nth<SendCommunity>(1).model->Fingerprint(), fingerprint);
+  EXPECT_EQ(controller_.downloads.size(), 2u);
   for (const FakeController::Opening& opening : controller_.downloads) {
     EXPECT_EQ(opening.offset, 0u);
   }

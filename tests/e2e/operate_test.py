@@ -28,11 +28,16 @@ def values_of(path):
     return data[begin:begin + 4 * parameters]
 
 
+def recorded(run):
+    """The lines of a record that may be written to meanwhile: without the last one if it is not whole yet."""
+    text = (run / "events.jsonl").read_text()
+    return [json.loads(line) for line in text[:text.rfind("\n") + 1].splitlines()]
+
+
 def committed(run):
     """Learner: (p_k, record of its model in models.f32), of those in the community at the record's end."""
     records, community = {}, {}
-    for text in (run / "events.jsonl").read_text().splitlines():
-        line = json.loads(text)
+    for line in recorded(run):
         if line.get("event") == "update":
             records[tuple(sorted(line["id"].items()))] = line["model"]["record"]
         elif line.get("note") == "committed":
@@ -97,11 +102,15 @@ class OperateTest(NetworkTest):
         return summary
 
     def held(self):
-        """Paused, with an update of every learner that waits, and the latest model tested: nothing changes from here
-        on."""
+        """Paused, with an update of every learner that waits: no model changes from here on. The latest one is tested,
+        and in the record, some lines of which a controller keeps in its memory for a while."""
         self.done("pause", self.run_directory)
         self.wait_until(lambda: self.is_still(self.status()))
-        return self.status()
+        held = self.status()
+        self.wait_until(lambda: held["version"] in [line.get("version") for line in
+                                                    recorded(self.home / self.run_directory)
+                                                    if line.get("note") == "committed"])
+        return held
 
     @staticmethod
     def is_still(status):
@@ -142,7 +151,7 @@ class SteeringTest(OperateTest):
                          {"committing"})
         self.assertEqual(self.status()["version"], held["version"])
         self.assertIn("running", self.done("resume", "run"))
-        self.assertGreaterEqual(self.status()["version"], held["version"] + LEARNERS)
+        self.wait_until(lambda: self.status()["version"] >= held["version"] + LEARNERS)  # some are still judged
         self.end()
         lines = [json.loads(line) for line in (self.home / "run/audit.jsonl").read_text().splitlines()]
         said = [line["message"] for line in lines if line["reason"] == "command"]

@@ -69,7 +69,7 @@ class QuorumTest(LackingTest):
 
     def test_without_its_quorum_nothing_is_committed_until_learners_are_back(self):
         gone = "quorum is gone: 2 live learners, 3 needed"
-        self.begin({"federation.quorum": 3, "membership.silence": "3s"}, observer=False, options=SLOWLY)
+        self.begin({"federation.quorum": 3, "membership.silence": "8s"}, observer=False, options=SLOWLY)
         self.await_status(lambda status: status["requests"] >= 6)
         self.kill("site-1")
         fewer = self.await_status(lambda status: self.states(status)["site-1"] == "lost")

@@ -92,7 +92,7 @@ class SimulateDirectoryTest(LearningTest):
         self.done("compare", "a", "b")
 
     def test_half_a_summary_does_not_keep_a_run_from_going_on(self):
-        options = [*SMALL, "--policy", "async-fedavg", "--duration", "20min"]
+        options = [*SMALL, "--policy", "async-fedavg", "--duration", "40min"]
         self.done("simulate", *options, "--out", "whole")
         process = self.start("simulate", *options, "--out", "cut")
         self.wait_until(lambda: self.size("cut/work.bin") > 20_000)
@@ -185,7 +185,7 @@ class SimulateDirectoryTest(LearningTest):
 
     def test_runs_that_ended_before_a_failure_are_shown(self):
         process = self.start("simulate", *SMALL, "--policy", "async-fedavg,sync-fedavg",
-                             "--duration", "20min", "--out", "runs")
+                             "--duration", "40min", "--out", "runs")
         self.wait_until(lambda: (self.home / "runs/async-fedavg/events.jsonl").exists())
         (self.home / "runs/sync-fedavg").mkdir()
         (self.home / "runs/sync-fedavg/letter.txt").write_text("mine")

@@ -100,8 +100,9 @@ class Learners {
     site.client = rpc::ParticipantClient::Connect(std::move(client), {}).value();
     const LearnerId id = site.client->welcome().learner;
     drivers::LearnerTools tools;
-    tools.trainer = std::make_unique<SlowTrainer>(
-        workload_->MakeTrainer(LearnerId(k)), options.epoch_seconds() * (0.9 + 0.001 * (k % 200)));
+    tools.trainer =
+        std::make_unique<SlowTrainer>(workload_->MakeTrainer(LearnerId(k)),
+                                      options.epoch_seconds() * (0.9 + 0.2 * k / options.learners));
     drivers::LearnerHostOptions host;
     host.settings = SettingsOf(options);
     host.declared = {.learner = id,

@@ -18,6 +18,7 @@ struct Options {
   uint32_t rate = 60;      // updates a second of all together, by the length of their epochs
   double memory_growth = 1.05;  // of the last fifth over the second one
   double least_ratio = 0.9;     // of updates beside a hostile peer
+  double open_files = 4;        // more or fewer, of the last fifth to the second one
 
   double epoch_seconds() const { return double{1} * learners / rate; }
 };
