@@ -45,13 +45,15 @@ void LearnerSession::Handle(Instant, const RefuseJoin& message, Out& out) {
 }
 
 // The first model of this life, or since the controller forgot; the answer to its latest update; or
-// a newer one that it is told to restart from. Anything else is a repeated or overtaken message.
+// a newer one that it is told to restart from. Anything else is a repeated or overtaken message. An
+// answer to an update whose verdict is known is never older than the base, unless the controller
+// was restored from an older copy, and the message that said so was lost.
 bool LearnerSession::Adopts(const SendCommunity& message) const {
   if (!ForThisLife(message.incarnation) || state_ == State::kNew) return false;
   if (!base_) return true;
   if (message.restart && message.version > *base_) return true;
-  bool waits = state_ == State::kWaiting || state_ == State::kSending;
-  return waits && message.version >= *base_ && message.answers == sequence_;
+  if (message.answers != sequence_) return false;
+  return state_ == State::kWaiting || (state_ == State::kSending && message.version >= *base_);
 }
 
 void LearnerSession::Handle(Instant, const SendCommunity& message, Out& out) {

@@ -182,6 +182,16 @@ TEST_F(LearnerSessionTest, GoesOnFromAnyModelWhenTheControllerHasForgottenWhatIt
   }
 }
 
+TEST_F(LearnerSessionTest, AnOlderModelThatAnswersItIsTakenOnceTheVerdictIsKnown) {
+  JoinAndReceiveFirst();  // version 4
+  TrainAndSend(1);
+  Receive(AcknowledgeUpdate{Id(1)});
+  Receive(Community(3, 0));  // answers an earlier question
+  EXPECT_EQ(session_.state(), State::kWaiting);
+  Receive(Community(3, 1));  // of a controller that was put back, and whose refusal was lost
+  EXPECT_EQ(session_.state(), State::kTraining);
+}
+
 TEST_F(LearnerSessionTest, TheModelMayComeBeforeTheAcknowledgement) {
   JoinAndReceiveFirst();
   TrainAndSend(1);
