@@ -20,7 +20,7 @@
 #include "apps/farewell.h"
 #include "apps/kept_models.h"
 #include "metis/core/text.h"
-#include "metis/drivers/controller_host.h"
+#include "metis/drivers/processes.h"
 #include "metis/operations/status_board.h"
 #include "metis/report/audit_log.h"
 #include "metis/report/part_done.h"
@@ -100,7 +100,7 @@ class ControllerRun {
   std::unique_ptr<drivers::BothRecorders> recorders_;
   std::optional<ControlSocket> control_;
   std::unique_ptr<rpc::ControllerServer> server_;  // outlives the host
-  std::unique_ptr<drivers::ControllerHost> host_;
+  std::unique_ptr<drivers::ControllerProcess> host_;
   // Null: there is none. Ends last, once everything is written: it waits for whoever reads slowly.
   std::unique_ptr<dashboard::Dashboard> dashboard_;
   std::atomic<bool> finished_ = false;
@@ -196,9 +196,9 @@ Result<void> ControllerRun::OpenHost() {
     Show(controller, view);
   };
   recorders_ = std::make_unique<drivers::BothRecorders>(writer_.get(), board_.get());
-  Result<std::unique_ptr<drivers::ControllerHost>> host =
-      drivers::ControllerHost::Open(std::move(options), pool_, storage_->log(), recorders_.get(),
-                                    [this](const std::string& text) { Say(text); });
+  Result<std::unique_ptr<drivers::ControllerProcess>> host =
+      drivers::ControllerProcess::Open(std::move(options), pool_, storage_->log(), recorders_.get(),
+                                       [this](const std::string& text) { Say(text); });
   if (!host) return host.error();
   host_ = *std::move(host);
   if (setup_.goes_on) {

@@ -6,12 +6,12 @@
 #include <filesystem>
 #include <utility>
 
+#include "metis/builtin/data.h"
 #include "metis/core/fingerprint.h"
 #include "metis/core/text.h"
 #include "metis/data/source.h"
 #include "metis/report/run_directory.h"
 #include "metis/report/run_files.h"
-#include "metis/sim/builtin_data.h"
 
 namespace metis::apps {
 namespace {
@@ -35,9 +35,9 @@ std::string HowToMakeAModel(const config::Config& config) {
 }
 
 store::ModelFile BuiltinModel(const config::Config& config) {
-  sim::BuiltinData data = config.simulation.builtin;
+  builtin::BuiltinData data = config.simulation.builtin;
   data.training_examples = data.test_examples = 1;  // the initial model depends on neither
-  const sim::GaussianTask task(data, config.simulation.seed);
+  const builtin::GaussianTask task(data, config.simulation.seed);
   ModelPool pool(task.schema());
   return {{{"dataset", config.source.dataset}}, task.InitialModel(pool)};
 }

@@ -19,7 +19,7 @@ constexpr auto kFarewell = std::chrono::seconds(15);
 constexpr auto kSoon = std::chrono::seconds(1);  // no word is lost about a shorter wait
 
 // Who takes part and was not connected since the end.
-std::set<LearnerId> Untold(drivers::ControllerHost& host, const rpc::ControllerServer& server) {
+std::set<LearnerId> Untold(drivers::ControllerProcess& host, const rpc::ControllerServer& server) {
   const std::set<LearnerId> told = server.dismissed();
   std::set<LearnerId> untold;
   host.Inspect([&](const federation::Controller& controller, Instant) {
@@ -35,7 +35,7 @@ std::set<LearnerId> Untold(drivers::ControllerHost& host, const rpc::ControllerS
 // Participants end as they hear that it is over: then nobody is connected. Who is just dialling
 // again, after a break or a restart of this process, would dial for ever if nobody answered; who is
 // still connected may be suspended, or behind a network that is gone, and has heard nothing.
-void SayFarewell(drivers::ControllerHost& host, const rpc::ControllerServer& server,
+void SayFarewell(drivers::ControllerProcess& host, const rpc::ControllerServer& server,
                  Duration silence, const Interrupts& interrupts,
                  const std::function<void(const std::string&)>& say) {
   const auto begin = steady_clock::now();

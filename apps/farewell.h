@@ -7,14 +7,14 @@
 
 #include "apps/interrupts.h"
 #include "metis/core/time.h"
-#include "metis/drivers/controller_host.h"
+#include "metis/drivers/processes.h"
 #include "metis/rpc/controller_server.h"
 
 namespace metis::apps {
 
 // Waits up to `silence` while somebody may not have heard of the end: who is away, or connected and
 // has not hung up. An interrupt ends the wait; a longer one is said.
-void SayFarewell(drivers::ControllerHost& host, const rpc::ControllerServer& server,
+void SayFarewell(drivers::ControllerProcess& host, const rpc::ControllerServer& server,
                  Duration silence, const Interrupts& interrupts,
                  const std::function<void(const std::string&)>& say);
 

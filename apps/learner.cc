@@ -14,7 +14,7 @@
 #include "apps/participant.h"
 #include "apps/site.h"
 #include "metis/core/text.h"
-#include "metis/drivers/learner_host.h"
+#include "metis/drivers/processes.h"
 #include "metis/train/runtime.h"
 
 namespace metis::apps {
@@ -98,7 +98,7 @@ class Misfortune {
 };
 
 // Until it is dismissed, or leaves, or can't go on. The words say how it ended.
-Result<std::string> Work(drivers::LearnerHost& host, const Misfortune& gone, Console& console,
+Result<std::string> Work(drivers::LearnerProcess& host, const Misfortune& gone, Console& console,
                          const Interrupts& interrupts) {
   bool left = false;
   for (;;) {
@@ -144,9 +144,9 @@ Result<std::string> Learn(const Options& options, Console& console, const Interr
                            .validation_counts = site->validation_counts,
                            .schema_hash = site->schema->hash()};
   host_options.seed = config.simulation.seed;
-  host_options.slowdown = options.slowdown;
-  drivers::LearnerHost host(std::move(host_options), std::move(site->tools), *joined->client,
-                            [&](const std::string& text) { console.Say(text); });
+  drivers::LearnerProcess host(
+      std::move(host_options), std::move(site->tools), *joined->client,
+      [&](const std::string& text) { console.Say(text); }, options.slowdown);
   Misfortune gone;
   joined->client->Attach(host, *site->pool, [&](const Error& error) { gone.Set(error); });
   host.Start();

@@ -13,7 +13,7 @@
 #include "apps/site.h"
 #include "metis/core/confusion.h"
 #include "metis/core/text.h"
-#include "metis/drivers/observer_host.h"
+#include "metis/drivers/processes.h"
 #include "metis/train/runtime.h"
 
 namespace metis::apps {
@@ -46,7 +46,7 @@ class TestPrinter final : public drivers::ParticipantTransport {
   drivers::ParticipantTransport& next_;
 };
 
-Result<std::string> Wait(drivers::ObserverHost& host,
+Result<std::string> Wait(drivers::ObserverProcess& host,
                          const std::function<std::optional<Error>()>& gone,
                          const Interrupts& interrupts) {
   bool left = false;
@@ -84,8 +84,8 @@ Result<std::string> Observe(const Options& options, Console& console,
                            .schema_hash = site->schema->hash()};
   host_options.retry = joined->config.federation.retry;
   TestPrinter printer(*joined->client);
-  drivers::ObserverHost host(std::move(host_options), std::move(site->testers), printer,
-                             [&](const std::string& text) { console.Say(text); });
+  drivers::ObserverProcess host(std::move(host_options), std::move(site->testers), printer,
+                                [&](const std::string& text) { console.Say(text); });
   std::mutex mutex;
   std::optional<Error> gone;
   joined->client->Attach(host, *site->pool, [&](const Error& error) {

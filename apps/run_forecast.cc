@@ -12,8 +12,8 @@ namespace metis::apps {
 namespace {
 
 // Seconds from one update of a learner to its next, without waiting for anyone.
-double CycleSeconds(const config::Config& config, const sim::Workload& workload, LearnerId learner,
-                    const sim::DeviceGroup& group) {
+double CycleSeconds(const config::Config& config, const learner::Workload& workload,
+                    LearnerId learner, const sim::DeviceGroup& group) {
   const std::vector<uint64_t> counts = workload.class_counts(learner);
   double examples = static_cast<double>(std::accumulate(counts.begin(), counts.end(), uint64_t{0}));
   if (federation::NeedsValidationSet(config.federation.policy)) {
@@ -26,7 +26,7 @@ double CycleSeconds(const config::Config& config, const sim::Workload& workload,
 }  // namespace
 
 std::optional<uint64_t> ForecastUpdates(const config::Config& config,
-                                        const sim::Workload& workload) {
+                                        const learner::Workload& workload) {
   const federation::StopSettings& stop = config.federation.stop;
   const bool synchronous =
       config.federation.policy.protocol == federation::ProtocolKind::kSynchronous;
@@ -63,7 +63,7 @@ std::optional<uint64_t> FreeSpace(const std::string& directory) {
   return space.available;
 }
 
-uint64_t BuiltinBytes(const sim::BuiltinData& data, uint32_t learners) {
+uint64_t BuiltinBytes(const builtin::BuiltinData& data, uint32_t learners) {
   const uint64_t examples = uint64_t{data.training_examples} + data.test_examples;
   const uint64_t parameters = uint64_t{data.classes} * (uint64_t{data.features} + 1);
   const uint64_t example = sizeof(double) * data.features + sizeof(uint32_t);  // with its label

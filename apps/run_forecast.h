@@ -6,21 +6,21 @@
 #include <string>
 
 #include "metis/config/config.h"
-#include "metis/sim/workload.h"
+#include "metis/learner/workload.h"
 
 namespace metis::apps {
 
 // About how many updates the learners will send. Adaptive learners are taken to ask after
 // trigger.local_epochs, as the others do. Empty where no stop criterion allows an estimate.
 std::optional<uint64_t> ForecastUpdates(const config::Config& config,
-                                        const sim::Workload& workload);
+                                        const learner::Workload& workload);
 
 // Bytes that may still be written to the file system of a directory that need not exist yet; empty
 // if that cannot be told.
 std::optional<uint64_t> FreeSpace(const std::string& directory);
 
 // The least that the built-in data and the learners' models of them take in memory.
-uint64_t BuiltinBytes(const sim::BuiltinData& data, uint32_t learners);
+uint64_t BuiltinBytes(const builtin::BuiltinData& data, uint32_t learners);
 
 // Bytes that this process may still take without swapping, empty if that cannot be told. Never too
 // few: what a control group has used is not counted, as most of it may be a cache of files.

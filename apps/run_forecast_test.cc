@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "metis/sim/builtin_workload.h"
+#include "metis/builtin/workload.h"
 
 namespace metis::apps {
 namespace {
@@ -10,7 +10,7 @@ namespace {
 // The configuration of an empty file with some keys set, and its workload.
 struct Planned {
   config::Config config;
-  std::unique_ptr<sim::BuiltinWorkload> workload;
+  std::unique_ptr<builtin::BuiltinWorkload> workload;
 };
 
 Planned Plan(std::vector<std::string> assignments) {
@@ -21,10 +21,10 @@ Planned Plan(std::vector<std::string> assignments) {
   Planned planned{config::ParseConfig("", "test", overrides).value(), nullptr};
   const config::Config& config = planned.config;
   planned.workload =
-      sim::BuiltinWorkload::Create(config.simulation.builtin, config.data, config.training,
-                                   config.federation.membership.learners,
-                                   federation::NeedsValidationSet(config.federation.policy),
-                                   config.simulation.seed)
+      builtin::BuiltinWorkload::Create(config.simulation.builtin, config.data, config.training,
+                                       config.federation.membership.learners,
+                                       federation::NeedsValidationSet(config.federation.policy),
+                                       config.simulation.seed)
           .value();
   return planned;
 }

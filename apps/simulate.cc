@@ -291,8 +291,7 @@ int Main(int argc, const char* const* argv) {
       ->check(NumberWithin(0.001, 1e6));
   AddDataDirectoryOption(app, options.run.data_directory);
   app.add_option("--threads", options.run.threads,
-                 "Threads that train; the run is the same with any. With training.keep_momentum or "
-                 "without training.share_statistics one trains, the others evaluate")
+                 "Threads that train and evaluate; the run is the same with any")
       ->transform(WholeWithin(1, 1024))
       ->capture_default_str();
   app.add_flag("--faults", options.run.faults,

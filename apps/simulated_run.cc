@@ -19,9 +19,9 @@
 #include "metis/core/text.h"
 #include "metis/report/part_done.h"
 #include "metis/report/run_directory.h"
-#include "metis/sim/invariants.h"
+#include "metis/sim/laws.h"
 #include "metis/sim/simulator.h"
-#include "metis/sim/work_journal.h"
+#include "metis/work/journal.h"
 
 namespace metis::apps {
 namespace {
@@ -49,7 +49,7 @@ std::string PartitionJson(const Task& task, const config::Config& config,
   json["learners"] = report::Json::array();
   for (uint32_t k = 0; k < task.workload->learners(); ++k) {
     report::Json learner{{"learner", k},
-                         {"group", simulator.group(LearnerId(k)).name},
+                         {"group", simulator.group(k).name},
                          {"class_counts", task.workload->class_counts(LearnerId(k))},
                          {"faulty", nullptr}};
     for (const data::FaultyLabels& faulty : config.source.faulty) {
@@ -92,12 +92,6 @@ std::string StartAnew(const RunOptions& options, const std::string& directory) {
   return command;
 }
 
-// Whether what epochs come to depends on the model received and their keys alone; otherwise work
-// cannot be found again by them, and an epoch that is abandoned must not have begun.
-bool DependOnTheirKeysAlone(const learner::TrainingSettings& training) {
-  return !training.keep_momentum && training.share_statistics;
-}
-
 // Bytes of models that the simulated controller's log may hold beside those of its latest snapshot:
 // no more than the learners hold themselves, but enough that small models cost few snapshots.
 uint64_t LogBudget(const config::Config& config, const Model& model) {
@@ -106,7 +100,7 @@ uint64_t LogBudget(const config::Config& config, const Model& model) {
 }
 
 // Refuses a record that will not fit; gives up keeping work that will not.
-Result<void> CheckSpace(const config::Config& config, const sim::Workload& workload,
+Result<void> CheckSpace(const config::Config& config, const learner::Workload& workload,
                         const std::string& directory, report::Record record, bool& keep_work) {
   const std::optional<uint64_t> updates = ForecastUpdates(config, workload);
   const std::optional<uint64_t> space = FreeSpace(directory);
@@ -124,7 +118,9 @@ Result<void> CheckSpace(const config::Config& config, const sim::Workload& workl
   if (replayable && models > kWorthSaying) {
     std::cerr << "metis: " << about << ": the record will take " << FormatBytes(models) << "\n";
   }
-  if (keep_work && (replayable ? 2 : 1) * models > *space) {
+  // With each update's model, the weights and the momentum that outlive it, if they do.
+  const bool keeps_state = workload.MakeTrainer(LearnerId(0))->keeps_state();
+  if (keep_work && ((replayable ? 2 : 1) + (keeps_state ? 2 : 0)) * models > *space) {
     keep_work = false;
     std::cerr << "metis: " << directory << " has " << FormatBytes(*space) << " of space, " << about
               << " need " << FormatBytes(models)
@@ -189,13 +185,13 @@ struct Begun {
   std::unique_ptr<DirectoryLock> lock;
   Task task;
   std::unique_ptr<report::RunWriter> writer;
-  std::unique_ptr<sim::WorkJournal> journal;  // null: no work is kept
+  std::unique_ptr<work::WorkJournal> journal;  // null: no work is kept
 };
 
 // What an earlier start left, in a directory that is ours; nothing for a new run.
 struct Earlier {
   std::unique_ptr<DirectoryLock> lock;
-  std::unique_ptr<sim::WorkJournal> journal;
+  std::unique_ptr<work::WorkJournal> journal;
 };
 
 Result<std::unique_ptr<DirectoryLock>> MakeDirectory(const RunOptions& options,
@@ -221,7 +217,7 @@ Result<Begun> Begin(const RunOptions& options, const config::Config& config,
                         journal->identity(), ", not ", identity, "): bring those back, or ",
                         StartAnew(options, directory)));
   }
-  bool keep_work = options.keep_work && DependOnTheirKeysAlone(config.training);
+  bool keep_work = options.keep_work;
   if (!journal) {
     Result<void> fits = CheckSpace(config, *task->workload, directory, record, keep_work);
     if (!fits) return fits.error();
@@ -233,7 +229,8 @@ Result<Begun> Begin(const RunOptions& options, const config::Config& config,
       directory, config_toml, initial, options.replace || journal, record);
   if (!writer) return writer.error();
   if (!journal && keep_work) {
-    Result<std::unique_ptr<sim::WorkJournal>> made = sim::WorkJournal::Create(work_path, identity);
+    Result<std::unique_ptr<work::WorkJournal>> made =
+        work::WorkJournal::Create(work_path, identity);
     if (!made) return made.error();
     journal = *std::move(made);
   }
@@ -299,7 +296,7 @@ Result<RunOutcome> Conduct(const RunOptions& options, const config::Config& conf
                            const std::string& directory, const std::atomic<bool>& interrupted,
                            Begun& begun) {
   const auto start = steady_clock::now();
-  const sim::Workload& workload = *begun.task.workload;
+  const learner::Workload& workload = *begun.task.workload;
   const uint64_t seed = config.simulation.seed;
   sim::FaultRates faults;
   if (options.faults) faults = sim::DrawFaultRates(seed);
@@ -310,24 +307,25 @@ Result<RunOutcome> Conduct(const RunOptions& options, const config::Config& conf
                             .equal_sizes = data::AsksEqualSizes(config.data),
                             .snapshot_bytes = LogBudget(config, *workload.initial()),
                             .threads = options.threads,
-                            .train_ahead = DependOnTheirKeysAlone(config.training),
                             .journal = begun.journal.get()});
   Result<void> wrote = report::WriteRunFile(std::filesystem::path(directory) / kPartitionFile,
                                             PartitionJson(begun.task, config, simulator));
   if (!wrote) return NotWritten(wrote.error(), options, directory, begun);
   KeptModels kept(*begun.writer);
   simulator.SetRecorder(&kept);
-  sim::Invariants invariants(config.federation, workload.initial(), workload.pool());
-  if (options.faults) simulator.SetInvariants(&invariants);
+  sim::Laws laws(config.federation, workload.initial(), workload.pool());
+  if (options.faults) simulator.SetLaws(&laws);
   const std::string policy(federation::NameOf(config.federation.policy));
   Result<void> recorded =
       RunWithProgress(Horizon(config), policy, simulator, *begun.writer, interrupted);
   if (simulator.failure()) {
     return simulator.failure()->In(Text("after ", simulator.now() - Instant()));
   }
-  if (invariants.violation()) {
-    return Invalid(Text("a law was broken ", *invariants.violation(), " (seed ", seed,
-                        "; the record is in ", directory, ")"));
+  const std::optional<std::string>& broken =
+      laws.violation() ? laws.violation() : simulator.violation();
+  if (broken) {
+    return Invalid(
+        Text("a law was broken ", *broken, " (seed ", seed, "; the record is in ", directory, ")"));
   }
   if (!recorded) return NotWritten(recorded.error(), options, directory, begun);
   const bool finished = simulator.controller().phase() == federation::Phase::kFinished;
@@ -379,8 +377,8 @@ Result<report::Json> CompleteSummary(const std::string& directory, RunOptions& o
 
 Result<Earlier> OpenEarlier(std::unique_ptr<DirectoryLock> lock, const RunOptions& options,
                             const std::string& directory) {
-  Result<std::unique_ptr<sim::WorkJournal>> journal =
-      sim::WorkJournal::Open(Text(directory, "/", kWorkFile));
+  Result<std::unique_ptr<work::WorkJournal>> journal =
+      work::WorkJournal::Open(Text(directory, "/", kWorkFile));
   if (journal) return Earlier{std::move(lock), *std::move(journal)};
   return Invalid(Text(directory, " keeps no work to go on with (", journal.error().message,
                       "): ", StartAnew(options, directory)));

@@ -1,5 +1,5 @@
 // One federation in virtual time, from its configuration to a finished run directory: what `metis
-// simulate` does for each policy. A run keeps the work it does (sim/work_journal.h) until it is
+// simulate` does for each policy. A run keeps the work it does (work/journal.h) until it is
 // complete, so that one that was interrupted or killed can go on.
 #pragma once
 

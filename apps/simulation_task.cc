@@ -9,11 +9,11 @@
 #include "apps/model_facts.h"
 #include "apps/run_forecast.h"
 #include "apps/torch_workload.h"
+#include "metis/builtin/workload.h"
 #include "metis/core/fingerprint.h"
 #include "metis/core/text.h"
 #include "metis/data/source.h"
 #include "metis/federation/settings.h"
-#include "metis/sim/builtin_workload.h"
 
 namespace metis::apps {
 namespace {
@@ -43,7 +43,7 @@ Result<void> CheckBuiltin(const config::Config& config) {
 }
 
 Error TooLarge(const config::Config& config, const std::optional<uint64_t>& free) {
-  const sim::BuiltinData& data = config.simulation.builtin;
+  const builtin::BuiltinData& data = config.simulation.builtin;
   const uint32_t learners = config.federation.membership.learners;
   return Invalid(
       Text("builtin.features = ", data.features, ", builtin.training_examples = ",
@@ -55,10 +55,10 @@ Error TooLarge(const config::Config& config, const std::optional<uint64_t>& free
 }
 
 Result<Task> DealBuiltin(const config::Config& config) {
-  auto made = sim::BuiltinWorkload::Create(config.simulation.builtin, config.data, config.training,
-                                           config.federation.membership.learners,
-                                           federation::NeedsValidationSet(config.federation.policy),
-                                           config.simulation.seed);
+  auto made = builtin::BuiltinWorkload::Create(
+      config.simulation.builtin, config.data, config.training,
+      config.federation.membership.learners,
+      federation::NeedsValidationSet(config.federation.policy), config.simulation.seed);
   if (!made) return made.error();
   return Task{*std::move(made), {}, {}};
 }

@@ -7,14 +7,14 @@
 
 #include "metis/config/config.h"
 #include "metis/core/result.h"
+#include "metis/learner/workload.h"
 #include "metis/report/json_archive.h"
-#include "metis/sim/workload.h"
 #include "metis/store/model_file.h"
 
 namespace metis::apps {
 
 struct Task {
-  std::unique_ptr<sim::Workload> workload;
+  std::unique_ptr<learner::Workload> workload;
   store::ModelFacts facts;  // what its models' files say of themselves
   report::Json read;  // fingerprints of what other files than the configuration said; null: none
 };

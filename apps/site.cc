@@ -6,23 +6,23 @@
 
 #include "apps/federation_data.h"
 #include "apps/model_facts.h"
+#include "metis/builtin/workload.h"
 #include "metis/core/text.h"
 #include "metis/data/faulty_labels.h"
 #include "metis/data/source.h"
-#include "metis/sim/builtin_workload.h"
 #include "metis/train/torch_trainer.h"
 
 namespace metis::apps {
 namespace {
 
-Result<std::shared_ptr<sim::BuiltinWorkload>> MakeBuiltin(config::Config config,
-                                                          uint32_t learners) {
+Result<std::shared_ptr<builtin::BuiltinWorkload>> MakeBuiltin(config::Config config,
+                                                              uint32_t learners) {
   if (Result<void> read = data::ReadTable(config.data); !read) return read.error();
-  auto made = sim::BuiltinWorkload::Create(
+  auto made = builtin::BuiltinWorkload::Create(
       config.simulation.builtin, config.data, config.training, learners,
       federation::NeedsValidationSet(config.federation.policy), config.simulation.seed);
   if (!made) return made.error();
-  return std::shared_ptr<sim::BuiltinWorkload>(*std::move(made));
+  return std::shared_ptr<builtin::BuiltinWorkload>(*std::move(made));
 }
 
 std::string Describe(std::string_view data, const LearnerSite& site) {

@@ -13,7 +13,7 @@
 #include "metis/core/ids.h"
 #include "metis/core/model.h"
 #include "metis/core/result.h"
-#include "metis/drivers/learner_host.h"
+#include "metis/drivers/processes.h"
 #include "metis/learner/evaluator.h"
 
 namespace metis::apps {

@@ -11,7 +11,7 @@
 #include "apps/federation_data.h"
 #include "metis/config/config.h"
 #include "metis/core/result.h"
-#include "metis/sim/workload.h"
+#include "metis/learner/workload.h"
 #include "metis/train/architecture.h"
 #include "metis/train/examples.h"
 
@@ -23,7 +23,7 @@ struct DataFingerprints {
   uint64_t test = 0;
 };
 
-class TorchWorkload final : public sim::Workload {
+class TorchWorkload final : public learner::Workload {
  public:
   // Reads the data set that the configuration names, from `data_directory` if it is a known one.
   // Fails where data, partition, model and training do not go together.

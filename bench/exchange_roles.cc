@@ -15,8 +15,7 @@
 #include <vector>
 
 #include "metis/core/text.h"
-#include "metis/drivers/controller_host.h"
-#include "metis/drivers/learner_host.h"
+#include "metis/drivers/processes.h"
 #include "metis/rpc/controller_server.h"
 #include "metis/rpc/participant_client.h"
 #include "metis/store/blob_store.h"
@@ -128,8 +127,8 @@ int RunController(const ExchangeOptions& options) {
     const uint64_t budget = options.spill ? 0 : std::numeric_limits<uint64_t>::max();
     host_options.store = std::make_unique<store::SpillingModelStore>(*blobs, budget);
   }
-  auto host = drivers::ControllerHost::Open(std::move(host_options), pool, log, &clock,
-                                            [](const std::string&) {})
+  auto host = drivers::ControllerProcess::Open(std::move(host_options), pool, log, &clock,
+                                               [](const std::string&) {})
                   .value();
   rpc::ControllerServerOptions server_options;
   server_options.settings.listen = "127.0.0.1:0";
@@ -188,7 +187,7 @@ int RunLearners(const ExchangeOptions& options, uint16_t port) {
   struct Site {
     std::unique_ptr<rpc::ParticipantClient> client;
     std::unique_ptr<ModelPool> pool;
-    std::unique_ptr<drivers::LearnerHost> host;
+    std::unique_ptr<drivers::LearnerProcess> host;
   };
   std::vector<Site> sites(options.learners);
   for (uint32_t k = 0; k < options.learners; ++k) {
@@ -212,8 +211,8 @@ int RunLearners(const ExchangeOptions& options, uint16_t port) {
                      .schema_hash = site.pool->schema()->hash()};
     drivers::LearnerTools tools;
     tools.trainer = std::make_unique<Idle>(site.pool->schema(), k);
-    site.host = std::make_unique<drivers::LearnerHost>(std::move(host), std::move(tools),
-                                                       *site.client, [](const std::string&) {});
+    site.host = std::make_unique<drivers::LearnerProcess>(std::move(host), std::move(tools),
+                                                          *site.client, [](const std::string&) {});
     site.client->Attach(*site.host, *site.pool, [](const Error& error) {
       std::cerr << error.message << "\n";
       std::_Exit(1);

@@ -25,18 +25,20 @@ LAYERS = {
     "federation": ("core", ""),
     "data": ("core", "posix zlib.h png.h"),
     "learner": ("core federation", "posix"),
-    "drivers": ("core federation learner", ""),
+    "work": ("core learner", ""),
+    "builtin": ("core learner work data", ""),
+    "drivers": ("core federation learner work", ""),
     "store": ("core federation drivers", "posix sqlite3.h openssl/"),
     "report": ("core federation drivers", "posix nlohmann/json.hpp"),
     "train": ("core learner data", "posix torch/ ATen/ c10/ caffe2/"),
-    "sim": ("core federation learner data drivers", ""),
+    "sim": ("core federation learner data work builtin drivers", ""),
     "wire": ("core federation", "proto/metis/ google/protobuf zstd.h xxhash.h immintrin.h cpuid.h"),
     "rpc": ("core federation store learner drivers wire", "posix proto/metis/ google/protobuf grpc openssl/"),
     # Of rpc: certificate_authority.h, which it implements, and openssl.h.
     "authority": ("core federation store wire rpc", "posix sqlite3.h openssl/"),
     "operations": ("core federation drivers report", "posix"),
     "dashboard": ("core federation report operations", "posix httplib.h prometheus/"),
-    "config": ("core federation data learner/settings.h sim/settings.h store/settings.h wire/settings.h "
+    "config": ("core federation data learner/settings.h builtin/settings.h sim/settings.h store/settings.h wire/settings.h "
                "rpc/settings.h dashboard/settings.h", "toml++/"),
 }
 

@@ -40,9 +40,19 @@ enum class PlantedBug {
   kDurationForgotten,      // a restart forgets when the federation ends
   kTargetMissed,           // a target accuracy that was reached must be reached twice
   kPatienceOfEquals,       // a test as good as the best one counts as better
+  kPromiseNotRepeated,     // who comes back is not asked again for what it owes
+  kRetryLost,              // a learner's third attempt is never made
+  kAnsweredBeforeDurable,  // an operator's command is answered before it is in the log
+  kIdGivenTwice,           // a restarted controller counts the names it knows for the next id
+  kDroppedOnReconnect,     // a learner forgets what it was to evaluate when it dials again
+  kEarlierLifeAnswered,    // a learner answers what its earlier life was asked
+  kTimerLost,              // a timer that the log refuses does not fire again
+  kNoGrace,                // a controller that slept takes everybody for lost
+  kObserverForgotten,      // an observer does not join again where it was forgotten
+  kRefusedAnswered,        // an operator's command that the log refused is answered as done
 };
 
-inline constexpr std::array<std::string_view, 31> kPlantedBugNames = {"none",
+inline constexpr std::array<std::string_view, 41> kPlantedBugNames = {"none",
                                                                       "lost-update",
                                                                       "double-apply",
                                                                       "version-reuse",
@@ -72,7 +82,17 @@ inline constexpr std::array<std::string_view, 31> kPlantedBugNames = {"none",
                                                                       "round-deadline-at-once",
                                                                       "duration-forgotten",
                                                                       "target-missed",
-                                                                      "patience-of-equals"};
+                                                                      "patience-of-equals",
+                                                                      "promise-not-repeated",
+                                                                      "retry-lost",
+                                                                      "answered-before-durable",
+                                                                      "id-given-twice",
+                                                                      "dropped-on-reconnect",
+                                                                      "earlier-life-answered",
+                                                                      "timer-lost",
+                                                                      "no-grace",
+                                                                      "observer-forgotten",
+                                                                      "refused-answered"};
 
 #ifdef METIS_PLANTED_BUGS
 // The one bug that is on. Set between runs by the test that plants it; never in a production build.

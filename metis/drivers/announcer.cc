@@ -20,16 +20,21 @@ std::string_view NameOf(Enum value) {
 
 }  // namespace
 
+std::optional<Glimpse> GlimpseOf(const Member* member) {
+  if (member == nullptr) return std::nullopt;
+  return Glimpse{member->incarnation(), member->presence, member->verdict.sequence};
+}
+
 std::string Announcer::Title(LearnerId learner) const {
   const Member* member = controller_.membership().Find(learner);
   if (member == nullptr) return Text("participant ", learner);
   return Text(NameOf(member->declared.role), " ", member->declared.name);
 }
 
-void Announcer::Presence(LearnerId learner, const std::optional<Member>& before) {
+void Announcer::Presence(LearnerId learner, const std::optional<Glimpse>& before) {
   const Member* after = controller_.membership().Find(learner);
   if (after == nullptr) return;
-  if (!before || before->incarnation() != after->incarnation()) {
+  if (!before || before->incarnation != after->incarnation()) {
     say_(Text(Title(learner), " has joined (participant ", learner, ", incarnation ",
               after->incarnation(), ")"));
   } else if (before->presence != after->presence) {

@@ -14,6 +14,16 @@
 
 namespace metis::drivers {
 
+// A member before an event.
+struct Glimpse {
+  Incarnation incarnation;
+  federation::Presence presence = federation::Presence::kLive;
+  Sequence sequence;  // of its latest update
+};
+
+// Empty for null.
+std::optional<Glimpse> GlimpseOf(const federation::Member* member);
+
 class Announcer {
  public:
   // The controller outlives it; `silence` after which somebody is lost.
@@ -22,7 +32,7 @@ class Announcer {
       : controller_(controller), silence_(silence), say_(std::move(say)) {}
 
   // The participant's event was handled; it was `before`.
-  void Presence(LearnerId learner, const std::optional<federation::Member>& before);
+  void Presence(LearnerId learner, const std::optional<Glimpse>& before);
   void Action(Instant now, const federation::Action& action);
   // What may come in floods: not the same words twice within seconds.
   void Sometimes(Instant now, const std::string& text);

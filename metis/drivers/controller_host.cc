@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <atomic>
-#include <future>
 #include <map>
 #include <optional>
 #include <set>
 #include <utility>
 #include <vector>
 
-#include "metis/core/check.h"
+#include "metis/core/planted.h"
 #include "metis/core/text.h"
 #include "metis/drivers/announcer.h"
 
@@ -19,7 +18,6 @@ namespace {
 using federation::Action;
 using federation::Event;
 using federation::Member;
-using federation::Presence;
 
 // Whose event it is; empty for timers and commands.
 std::optional<LearnerId> ParticipantOf(const Event& event) {
@@ -45,20 +43,22 @@ std::optional<LearnerId> ParticipantOf(const Event& event) {
 struct ControllerHost::State {
   using Watch = std::function<void(const federation::Controller&, const HostView&)>;
 
-  State(std::unique_ptr<DurableController> opened, ControllerHostOptions& options, Recorder* record,
-        Say words)
+  State(std::unique_ptr<DurableController> opened, ControllerHostOptions& options, Loop& own,
+        Recorder* record, Say words)
       : durable(std::move(opened)),
         membership(options.settings.membership),
         recorder(record),
         watch(std::move(options.watch)),
+        on_handled(std::move(options.on_handled)),
+        loop(own),
         on_failure(std::move(options.on_failure)),
-        announcer(durable->controller(), membership.silence, std::move(words)),
-        liveness(membership.silence),
-        loop(durable->controller().now()) {
+        liveness(membership.silence) {
+    if (words) announcer.emplace(durable->controller(), membership.silence, std::move(words));
     for (const auto& [learner, member] : controller().membership().all()) {
       names.emplace(member.declared.name, learner);
       next_id = std::max(next_id, learner.value() + 1);
     }
+    if (Planted(PlantedBug::kIdGivenTwice)) next_id = static_cast<uint32_t>(names.size());
   }
 
   const federation::Controller& controller() const { return durable->controller(); }
@@ -68,7 +68,7 @@ struct ControllerHost::State {
   void PromiseAgain(LearnerId participant);
   void AskAgain();
   bool Process(const Event& event);
-  void Recognise(const federation::UpdateReceived& update, const std::optional<Member>& before);
+  void Recognise(const federation::UpdateReceived& update, const std::optional<Glimpse>& before);
   void Operate(federation::OperatorCommand::Kind kind, const std::string& name,
                const std::function<void(Result<Commanded>)>& answer);
   void Perform(const std::vector<Action>& actions);
@@ -88,11 +88,13 @@ struct ControllerHost::State {
   const federation::MembershipSettings membership;
   Recorder* const recorder;
   const Watch watch;
+  const decltype(ControllerHostOptions::on_handled) on_handled;
+  Loop& loop;
 
   // Owned by the loop.
   ControllerTransport* transport = nullptr;
   std::function<void(const std::string&)> on_failure;  // null once it was called
-  Announcer announcer;
+  std::optional<Announcer> announcer;                  // empty: nothing is said
   LivenessWatch liveness;
   Instant checked;  // when silence was last looked for
   std::map<std::string, LearnerId> names;
@@ -109,10 +111,6 @@ struct ControllerHost::State {
 
   // Synchronises itself.
   std::atomic<uint64_t> dropped = 0;
-  enum class Life { kNew, kRunning, kStopped };
-  std::atomic<Life> life = Life::kNew;
-
-  EventLoop loop;  // last: its thread ends before what it uses
 };
 
 // --- Events and what follows from them
@@ -146,6 +144,7 @@ void ControllerHost::State::Heard(const FromParticipant& message) {
 // What was sent while it was away was dropped: an evaluation that nobody does would hold all
 // commits until its deadline, and a learner that does not know of the end would train on.
 void ControllerHost::State::PromiseAgain(LearnerId participant) {
+  if (Planted(PlantedBug::kPromiseNotRepeated)) return;
   std::vector<Action> promised;
   controller().Resume(promised);
   for (const Action& action : promised) {
@@ -171,10 +170,8 @@ void ControllerHost::State::AskAgain() {
 // (DurableController::failed()), and this host ends.
 bool ControllerHost::State::Process(const Event& event) {
   const std::optional<LearnerId> participant = ParticipantOf(event);
-  std::optional<Member> before;
-  if (participant) {
-    if (const Member* member = controller().membership().Find(*participant)) before = *member;
-  }
+  std::optional<Glimpse> before;
+  if (participant) before = GlimpseOf(controller().membership().Find(*participant));
   const Instant now = loop.now();
   std::vector<Action> actions;
   if (Result<void> handled = durable->Handle(now, event, actions); !handled) {
@@ -184,8 +181,10 @@ bool ControllerHost::State::Process(const Event& event) {
       return false;
     }
     ++dropped;
-    announcer.Sometimes(now, Text("the log refuses events, this one is dropped (",
-                                  federation::kEventNames[event.index()], "): ", refusal));
+    if (announcer) {
+      announcer->Sometimes(now, Text("the log refuses events, this one is dropped (",
+                                     federation::kEventNames[event.index()], "): ", refusal));
+    }
     refused = true;
     return false;
   }
@@ -193,11 +192,12 @@ bool ControllerHost::State::Process(const Event& event) {
     recorder->Event(now, event);
     for (const Action& action : actions) recorder->Action(now, action);
   }
+  if (on_handled) on_handled(now, event, actions);
   news = true;
   if (const auto* update = std::get_if<federation::UpdateReceived>(&event)) {
     Recognise(*update, before);
   }
-  if (participant) announcer.Presence(*participant, before);
+  if (participant && announcer) announcer->Presence(*participant, before);
   Perform(actions);
   if (std::exchange(refused, false)) AskAgain();
   CheckOver();
@@ -207,17 +207,17 @@ bool ControllerHost::State::Process(const Event& event) {
 // A learner that waits for its answer says it again. Somebody who plays back what he overheard
 // looks the same, so that it is written down.
 void ControllerHost::State::Recognise(const federation::UpdateReceived& update,
-                                      const std::optional<Member>& before) {
+                                      const std::optional<Glimpse>& before) {
   const federation::UpdateId& id = update.id;
-  if (!before || before->incarnation() != id.incarnation) return;
-  if (id.sequence > before->verdict.sequence) return;
+  if (!before || before->incarnation != id.incarnation) return;
+  if (id.sequence > before->sequence) return;
   transport->Refused(id.learner, "repeated",
                      Text("update ", id.sequence, " has come before: it is not counted again"));
 }
 
 void ControllerHost::State::Perform(const std::vector<Action>& actions) {
   for (const Action& action : actions) {
-    announcer.Action(loop.now(), action);
+    if (announcer) announcer->Action(loop.now(), action);
     if (const auto* timer = std::get_if<federation::StartTimer>(&action)) {
       Start(*timer);
     } else if (const auto* counts = std::get_if<federation::RefuseCounts>(&action)) {
@@ -234,7 +234,7 @@ void ControllerHost::State::Start(const federation::StartTimer& timer) {
 
 // Nobody asks again for a timer: one that the log refuses is tried until it gets through.
 void ControllerHost::State::Fire(federation::TimerId timer) {
-  if (Process(federation::TimerFired{timer})) return;
+  if (Process(federation::TimerFired{timer}) || Planted(PlantedBug::kTimerLost)) return;
   loop.At(loop.now() + controller().settings().retry, [this, timer] { Fire(timer); });
 }
 
@@ -250,7 +250,8 @@ void ControllerHost::State::CheckLiveness() {
 
 void ControllerHost::State::CheckSilent(Instant now) {
   const Duration late = now - std::exchange(checked, now) - membership.heartbeat;
-  if (late > std::min(membership.heartbeat, membership.silence) / 2) {
+  const bool slept = late > std::min(membership.heartbeat, membership.silence) / 2;
+  if (slept && !Planted(PlantedBug::kNoGrace)) {
     // We were not listening ourselves: suspended, or held up by a slow disk.
     liveness.Grace(now);
     return;
@@ -297,8 +298,14 @@ void ControllerHost::State::Operate(federation::OperatorCommand::Kind kind, cons
   if (durable->failed()) return answer(ends());
   Result<CommandPlan> plan = PlanCommand(controller(), kind, name);
   if (!plan) return answer(plan.error());
+  if (plan->command && Planted(PlantedBug::kAnsweredBeforeDurable)) {
+    answer(Commanded{plan->message, controller().version()});
+    Process(*plan->command);
+    return;
+  }
   if (plan->command && !Process(*plan->command)) {
     if (durable->failed()) return answer(ends());
+    if (Planted(PlantedBug::kRefusedAnswered)) return answer(Commanded{});
     return answer(
         Unavailable(Text("nothing has changed, because the controller's log refuses "
                          "events: ",
@@ -332,39 +339,32 @@ LearnerId ControllerHost::State::Identify(const std::string& name) {
 
 // --- The host
 
-ControllerHost::ControllerHost(std::unique_ptr<State> state) : state_(std::move(state)) {}
-
-ControllerHost::~ControllerHost() { Stop(); }
-
-Result<std::unique_ptr<ControllerHost>> ControllerHost::Open(ControllerHostOptions options,
-                                                             ModelPool& pool, EventLog& log,
-                                                             Recorder* recorder, Say say) {
-  if (!say) say = [](const std::string&) {};
-  Result<std::unique_ptr<DurableController>> durable =
-      DurableController::Open(options.settings, std::move(options.initial), pool, log,
-                              {.snapshot_every = options.snapshot_every,
-                               .snapshot_bytes = options.snapshot_bytes,
-                               .store = std::move(options.store),
-                               .recorder = recorder,
-                               .before_event = std::move(options.before_event),
-                               .before_snapshot = std::move(options.before_snapshot)});
-  if (!durable) return durable.error();
-  return std::unique_ptr<ControllerHost>(new ControllerHost(
-      std::make_unique<State>(std::move(*durable), options, recorder, std::move(say))));
+ControllerHost::ControllerHost(std::unique_ptr<DurableController> durable,
+                               ControllerHostOptions options, Loop& loop, Recorder* recorder,
+                               Say say)
+    : state_(std::make_unique<State>(std::move(durable), options, loop, recorder, std::move(say))) {
 }
 
-void ControllerHost::Start(ControllerTransport& transport) {
-  METIS_CHECK(state_->life == State::Life::kNew);
+ControllerHost::~ControllerHost() = default;
+
+Result<std::unique_ptr<DurableController>> ControllerHost::Recover(ControllerHostOptions& options,
+                                                                   ModelPool& pool, EventLog& log,
+                                                                   Recorder* recorder) {
+  return DurableController::Open(options.settings, std::move(options.initial), pool, log,
+                                 {.snapshot_every = options.snapshot_every,
+                                  .snapshot_bytes = options.snapshot_bytes,
+                                  .store = std::move(options.store),
+                                  .recorder = recorder,
+                                  .before_event = std::move(options.before_event),
+                                  .before_snapshot = std::move(options.before_snapshot)});
+}
+
+void ControllerHost::Begin(ControllerTransport& transport) {
   state_->transport = &transport;
   state_->Begin();
-  state_->life = State::Life::kRunning;
-  state_->loop.Start();
 }
 
-void ControllerHost::Stop() {
-  state_->loop.Stop();
-  state_->life = State::Life::kStopped;
-}
+const federation::Controller& ControllerHost::controller() const { return state_->controller(); }
 
 void ControllerHost::Receive(FromParticipant message, std::shared_ptr<void> ticket) {
   state_->loop.Post([state = state_.get(), message = std::move(message),
@@ -392,23 +392,6 @@ Instant ControllerHost::now() const { return state_->loop.now(); }
 void ControllerHost::Identify(const std::string& name, std::function<void(LearnerId)> answer) {
   state_->loop.Post(
       [state = state_.get(), name, answer = std::move(answer)] { answer(state->Identify(name)); });
-}
-
-void ControllerHost::Inspect(
-    const std::function<void(const federation::Controller&, Instant now)>& look) {
-  auto here = [&] { look(state_->controller(), state_->loop.now()); };
-  if (state_->life != State::Life::kRunning || state_->loop.on_loop()) return here();
-  auto looked = std::make_shared<std::promise<void>>();
-  std::future<void> done = looked->get_future();
-  state_->loop.Post([here, looked = std::move(looked)] {
-    here();
-    looked->set_value();
-  });
-  try {
-    done.get();
-  } catch (const std::future_error&) {
-    here();  // stopped meanwhile: the task was dropped, and the loop is no more
-  }
 }
 
 void ControllerHost::OnFinished(std::function<void()> done) {

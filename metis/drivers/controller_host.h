@@ -1,7 +1,7 @@
-// A controller in the real world: one loop thread owns the durable controller, its timers and its
-// watch over who is heard. Receiving, decoding, checking and sending happen outside, on the
-// transport's threads. An event that the log refuses (a full disk) is dropped and said; learners
-// ask again, so that nothing acknowledged is lost and nothing lost was acknowledged.
+// A controller in any world: its loop owns the durable controller, its timers and its watch over
+// who is heard. Receiving, decoding, checking and sending happen outside, behind the transport. An
+// event that the log refuses (a full disk) is dropped and said; learners ask again, so that nothing
+// acknowledged is lost and nothing lost was acknowledged. It owns no thread.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,12 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "metis/core/result.h"
 #include "metis/drivers/durable_controller.h"
-#include "metis/drivers/event_loop.h"
 #include "metis/drivers/liveness.h"
+#include "metis/drivers/loop.h"
 #include "metis/drivers/operator_command.h"
 #include "metis/drivers/recorder.h"
 #include "metis/drivers/transport.h"
@@ -44,6 +45,9 @@ struct ControllerHostOptions {
   // something has happened (kNewsAfter), after a command and at the end at once, and otherwise
   // every kNewsAtLeast. It must not wait.
   std::function<void(const federation::Controller&, const HostView&)> watch = nullptr;
+  // Called on the loop after every event, before anything that it causes leaves.
+  std::function<void(Instant now, const federation::Event&, const std::vector<federation::Action>&)>
+      on_handled = nullptr;
 };
 
 inline constexpr Duration kNewsAfter = Duration::Milliseconds(250);
@@ -51,20 +55,26 @@ inline constexpr Duration kNewsAtLeast = Duration::Seconds(1);
 
 class ControllerHost {
  public:
-  // Called on the loop: something to tell the operator ("learner site-3 is lost").
+  // Called on the loop: something to tell the operator ("learner site-3 is lost"). Null: nothing is
+  // said.
   using Say = std::function<void(const std::string&)>;
 
-  // Recovers from the log. Pool, log and recorder outlive it; the recorder hears the events that
-  // are folded again after the snapshot.
-  static Result<std::unique_ptr<ControllerHost>> Open(ControllerHostOptions options,
-                                                      ModelPool& pool, EventLog& log,
-                                                      Recorder* recorder, Say say);
+  // Recovers from the log, which outlives it, as does the pool. `recorder` hears the events that
+  // are folded again after the snapshot. Takes of the options what is the durable controller's.
+  static Result<std::unique_ptr<DurableController>> Recover(ControllerHostOptions& options,
+                                                            ModelPool& pool, EventLog& log,
+                                                            Recorder* recorder);
+  // Loop and recorder outlive it; what the loop still holds for it must be dropped before it goes.
+  ControllerHost(std::unique_ptr<DurableController> durable, ControllerHostOptions options,
+                 Loop& loop, Recorder* recorder, Say say);
   ~ControllerHost();
 
-  // Begins: timers run, what was promised before a restart is said again. The transport outlives
-  // the host, or Stop() comes first.
-  void Start(ControllerTransport& transport);
-  void Stop();
+  // Before the loop does anything for it: timers run, what was promised before a restart is said
+  // again.
+  void Begin(ControllerTransport& transport);
+
+  // On the loop, or while it does not run.
+  const federation::Controller& controller() const;
 
   // --- Any thread
   // `ticket` is let go once the message was handled, or dropped: a transport that waits for it
@@ -81,10 +91,7 @@ class ControllerHost {
   // The id of the participant of that name: its old one, or the next free one, which belongs to the
   // name from then on. `answer` is called on the loop.
   void Identify(const std::string& name, std::function<void(LearnerId)> answer);
-  // Looks at the controller, on the loop; waits for it unless called there. Before Start() and
-  // after Stop() it looks in the caller's thread.
-  void Inspect(const std::function<void(const federation::Controller&, Instant now)>& look);
-  // The same without waiting; never called once the host has stopped or failed.
+  // Looks at the controller, on the loop; never called once the host has stopped or failed.
   void Look(std::function<void(const federation::Controller&, Instant now)> look);
   // Of the federation's clock.
   Instant now() const;
@@ -96,7 +103,6 @@ class ControllerHost {
 
  private:
   struct State;  // everything that the loop owns
-  explicit ControllerHost(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
 

@@ -1,11 +1,10 @@
-#include "metis/drivers/controller_host.h"
-
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <future>
 #include <set>
 
+#include "metis/drivers/processes.h"
 #include "metis/drivers/testing.h"
 
 namespace metis::drivers {

@@ -1,6 +1,6 @@
-// One thread that does tasks in the order in which they were posted, and timers when they are due.
-// Whatever it owns needs no locks. Its clock is monotonic and begins at `origin`, so that a
-// federation that was restarted goes on where it stopped.
+// A loop on a thread of its own: tasks in the order in which they were posted, and timers when they
+// are due. Its clock is monotonic and begins at `origin`, so that a federation that was restarted
+// continues where it stopped.
 #pragma once
 
 #include <atomic>
@@ -14,27 +14,25 @@
 #include <utility>
 
 #include "metis/core/time.h"
+#include "metis/drivers/loop.h"
 
 namespace metis::drivers {
 
-class EventLoop {
+class EventLoop final : public Loop {
  public:
-  using Task = std::function<void()>;
-
   explicit EventLoop(Instant origin = Instant());
-  ~EventLoop();  // as Stop()
+  ~EventLoop() override;  // as Stop()
 
   // Tasks posted before Start() wait for it.
   void Start();
-  // Any thread. After Stop() a task is dropped.
-  void Post(Task task);
-  // Any thread. Not before `due`.
-  void At(Instant due, Task task);
-  // Any thread: time since the construction, on top of the origin.
-  Instant now() const;
+  // After Stop() a task is dropped.
+  void Post(Task task) override;
+  void At(Instant due, Task task) override;
+  // Time since the construction, on top of the origin.
+  Instant now() const override;
   // The task under way ends, the others are dropped, the thread is joined. Not from the loop.
   void Stop();
-  bool on_loop() const;
+  bool on_loop() const override;
 
  private:
   void Run();

@@ -1,19 +1,24 @@
-// A learner in the real world: a loop thread owns its LearnerSession, one thread trains, another
-// evaluates other learners' models beside it, one request after the other. It goes on training
-// while the controller is absent. Only what the session and the evaluator say goes out: models,
-// counts, losses, sizes.
+// A learner in any world: drives a LearnerSession, has its training and its evaluation of other
+// learners' models done, one request after the other, by a worker. It trains while the controller
+// is absent. Only what the session and the evaluations come to leaves: models, counts, losses,
+// sizes. It owns no thread; everything happens in tasks of its loop, except where it says
+// otherwise.
 #pragma once
 
+#include <cstdint>
+#include <deque>
 #include <functional>
-#include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "metis/core/result.h"
 #include "metis/core/time.h"
+#include "metis/drivers/loop.h"
 #include "metis/drivers/transport.h"
 #include "metis/federation/learner_session.h"
-#include "metis/learner/evaluator.h"
-#include "metis/learner/trainer.h"
+#include "metis/work/worker.h"
 
 namespace metis::drivers {
 
@@ -21,16 +26,13 @@ struct LearnerHostOptions {
   federation::Settings settings;
   federation::LearnerJoined declared;
   uint64_t seed = 0;
-  // Waits this many times as long again after every epoch: makes a slow machine of a fast one.
-  double slowdown = 0;
-};
-
-// What a learner works with. Each is used by one thread. The evaluators may be null where there is
-// no validation set.
-struct LearnerTools {
-  std::unique_ptr<learner::Trainer> trainer;
-  std::unique_ptr<learner::Evaluator> own;        // of its own models, by the training thread
-  std::unique_ptr<learner::Evaluator> of_others;  // beside training
+  bool evaluates = false;    // it has a validation set
+  bool keeps_state = false;  // Trainer::keeps_state()
+  // Called once, on the loop: it was dismissed, refused, has left, or failed. The text says why; an
+  // error where the learner or its data are at fault.
+  std::function<void(Result<std::string>)> on_end = nullptr;
+  // Called on the loop after every epoch: the cycle so far, and whether an update is due.
+  std::function<void(const federation::CycleRecord&, bool asks)> on_epoch = nullptr;
 };
 
 // What an operator sees of a learner at work.
@@ -46,31 +48,94 @@ struct LearnerProgress {
   uint64_t models_evaluated = 0;
 };
 
-class LearnerHost final : public ParticipantInbox {
+class LearnerHost : public ParticipantInbox {
  public:
-  // Called on the loop.
+  // Called on the loop. Null: nothing is said.
   using Say = std::function<void(const std::string&)>;
 
-  // The transport outlives it.
-  LearnerHost(LearnerHostOptions options, LearnerTools tools, ParticipantTransport& transport,
-              Say say);
-  ~LearnerHost() override;
+  // The ports outlive it; what the loop still holds for it must be dropped before it goes.
+  LearnerHost(LearnerHostOptions options, Loop& loop, work::Worker& worker,
+              ParticipantTransport& transport, Say say = nullptr);
 
+  // --- Any thread
   void Start();
-  void Receive(federation::Action message) override;  // any thread
-  LearnerProgress progress() const;                   // any thread
-
-  // Says goodbye (LearnerLeft) and stops training as soon as the mini-batch allows.
+  void Receive(federation::Action message) override;
+  void Reconnected() override;
+  // Says goodbye (LearnerLeft) and ends.
   void Leave();
-  // Until the session ended (dismissed, refused) or a failure of training. The text says why; an
-  // error where the learner or its data are at fault.
-  Result<std::string> Wait();
-  // Waits no longer than that: empty while it goes on.
-  std::optional<Result<std::string>> WaitFor(Duration longest);
+  LearnerProgress progress() const;
+
+  // --- On the loop
+  const federation::LearnerSession& session() const { return session_; }
+  bool ended() const { return over_; }
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  using Out = std::vector<federation::SessionAction>;
+
+  LearnerId self() const { return options_.declared.learner; }
+  Incarnation life() const { return options_.declared.incarnation; }
+
+  void DoStart();
+  void DoLeave();
+  void Finish(Result<std::string> how);
+  void Handle(const federation::Action& message);
+  void Hear(const federation::SendCommunity& message, Out& out);
+  void Hear(const federation::AcknowledgeUpdate& message, Out& out);
+  void Hear(const federation::RejectUpdate& message, Out& out);
+  void Hear(const federation::RefuseJoin& message, Out& out);
+  void Hear(const federation::AcceptJoin& message, Out& out);
+  void Hear(const federation::RequestEvaluation& request, Out& out);
+  void Hear(const federation::CancelEvaluation& cancel, Out& out);
+  template <typename T>
+  void Hear(const T& message, Out& out);
+  void Acknowledged(Sequence update);
+
+  // What the session asks for.
+  void Perform(const Out& actions);
+  void Do(const federation::SendToController& action);
+  void Do(const federation::LoadModel& action);
+  void Do(const federation::TrainEpoch& action);
+  void Do(const federation::TakeModel& action);
+  void Do(const federation::StartRetry& action);
+  void Do(const federation::Ended& action);
+  void StopTraining();
+  // Has it done; `use` gets the result, a failure ends the learner.
+  void Train(work::Work work, std::function<void(work::WorkResult&, Out&)> use);
+
+  void BeginEvaluation();
+  void EvaluationDone(Result<work::WorkResult> result);
+
+  template <typename... Parts>
+  void Tell(const Parts&... parts);
+  // Changes what the operator sees.
+  template <typename F>
+  void Note(F change);
+
+  // --- Constant
+  const LearnerHostOptions options_;
+  Loop& loop_;
+  work::Worker& worker_;
+  ParticipantTransport& transport_;
+  const Say say_;
+  const bool watches_loss_;  // after every epoch
+
+  mutable std::mutex progress_mutex_;
+  LearnerProgress progress_;                      // guarded by progress_mutex_
+  federation::LearnerSession::State shown_ = {};  // likewise
+
+  // --- The loop's
+  federation::LearnerSession session_;
+  bool over_ = false;
+  bool at_fault_ = false;  // should the session end now: this learner has no place here
+  uint64_t retry_ = 0;
+  Sequence refused_;                                       // the latest refused update
+  std::deque<federation::RequestEvaluation> evaluations_;  // the first one is under way
+  std::optional<work::Worker::JobId> evaluating_;
+  std::optional<work::Worker::JobId> training_;
+  ModelPtr received_;         // that the cycle under way began with
+  work::LearnerState state_;  // that its latest epoch left
+  std::optional<learner::Evaluation>
+      own_;  // of the local model after that epoch, where it is watched
 };
 
 }  // namespace metis::drivers

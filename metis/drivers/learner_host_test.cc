@@ -1,5 +1,3 @@
-#include "metis/drivers/learner_host.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +5,7 @@
 #include <mutex>
 #include <thread>
 
+#include "metis/drivers/processes.h"
 #include "metis/drivers/testing.h"
 
 namespace metis::drivers {
@@ -32,18 +31,19 @@ class LearnerHostTest : public testing::Test {
     options.declared.learner = kSelf;
     options.declared.incarnation = kLife;
     options.declared.name = "site-3";
-    options.slowdown = slowdown_;
     LearnerTools tools;
     tools.trainer = std::make_unique<FakeTrainer>(pool_, epochs_);
     if (with_evaluators) {
-      tools.own = std::make_unique<FakeEvaluator>(own_);
-      tools.of_others = std::make_unique<FakeEvaluator>(others_);
+      tools.own = std::make_unique<FakeEvaluator>(evaluations_);
+      tools.of_others = std::make_unique<FakeEvaluator>(evaluations_);
     }
-    host_ = std::make_unique<LearnerHost>(std::move(options), std::move(tools), transport_,
-                                          [this](const std::string& text) {
-                                            std::scoped_lock lock(said_mutex_);
-                                            said_.push_back(text);
-                                          });
+    host_ = std::make_unique<LearnerProcess>(
+        std::move(options), std::move(tools), transport_,
+        [this](const std::string& text) {
+          std::scoped_lock lock(said_mutex_);
+          said_.push_back(text);
+        },
+        slowdown_);
     host_->Start();
     transport_.Next<federation::LearnerJoined>();
   }
@@ -78,11 +78,11 @@ class LearnerHostTest : public testing::Test {
   federation::Settings settings_;
   double slowdown_ = 0;
   ModelPool pool_{SmallSchema()};
-  Gate epochs_, own_, others_;
+  Gate epochs_, evaluations_;
   FakeTransport transport_;
   std::mutex said_mutex_;
   std::vector<std::string> said_;
-  std::unique_ptr<LearnerHost> host_;
+  std::unique_ptr<LearnerProcess> host_;
 };
 
 TEST_F(LearnerHostTest, TrainsFromEachModelAndSendsTheUpdateWithItsOwnCounts) {
@@ -94,7 +94,8 @@ TEST_F(LearnerHostTest, TrainsFromEachModelAndSendsTheUpdateWithItsOwnCounts) {
   EXPECT_EQ(first.model->parameters()[0], 7);
   EXPECT_EQ(first.own_counts.at(0, 1), 7u);
   EXPECT_EQ(transport_.Count<federation::EpochReported>(), 2u);
-  EXPECT_EQ(own_.came(), 1u) << "without the adaptive trigger only what is sent is evaluated";
+  EXPECT_EQ(evaluations_.came(), 1u)
+      << "without the adaptive trigger only what is sent is evaluated";
 
   host_->Receive(federation::AcknowledgeUpdate{first.id});
   host_->Receive(federation::AcknowledgeUpdate{first.id});
@@ -143,7 +144,7 @@ TEST_F(LearnerHostTest, TheAdaptiveTriggerSeesTheLossOfTheReceivedModelAndOfEver
   ASSERT_GE(update.cycle.losses.size(), 2u);
   EXPECT_EQ(update.cycle.losses[0], 1.0 / 4);
   EXPECT_EQ(update.cycle.losses[1], 1.0 / 5);
-  EXPECT_EQ(own_.came(), update.cycle.losses.size()) << "none is evaluated twice";
+  EXPECT_EQ(evaluations_.came(), update.cycle.losses.size()) << "none is evaluated twice";
   EXPECT_EQ(update.own_counts.total(), 4 + update.cycle.epochs);
 }
 
@@ -173,24 +174,24 @@ TEST_F(LearnerHostTest, ANewerModelStopsTheEpochUnderWayAndItsOutcomeIsDropped) 
 
 TEST_F(LearnerHostTest, EvaluatesOneAfterTheOtherBesideTrainingAndEachRequestOnce) {
   epochs_.Close();
-  others_.Close();
+  evaluations_.Close();
   Join();
   host_->Receive(Community(0, 5));
   epochs_.AwaitArrivals(1);
   for (uint32_t from : {4u, 5u, 6u, 4u, 6u}) {
     host_->Receive(Request(from, static_cast<float>(10 * from)));
   }
-  others_.AwaitArrivals(1);
+  evaluations_.AwaitArrivals(1);
   host_->Receive(
       federation::CancelEvaluation{kSelf, kLife, {LearnerId(5), Incarnation(1), Sequence(1)}});
   host_->Receive(Request(7, 666));
   host_->Receive(Request(8, 80));
-  others_.Open(10);
+  evaluations_.Open(10);
   EXPECT_EQ(transport_.Next<federation::CountsReceived>(1).counts.total(), 40u);
   EXPECT_EQ(transport_.Next<federation::CountsReceived>(2).update.learner, LearnerId(6));
   EXPECT_EQ(transport_.Next<federation::EvaluationFailed>().update.learner, LearnerId(7));
   EXPECT_EQ(transport_.Next<federation::CountsReceived>(3).update.learner, LearnerId(8));
-  EXPECT_EQ(others_.came(), 4u);
+  EXPECT_EQ(evaluations_.came(), 4u);
   EXPECT_EQ(host_->progress().models_evaluated, 3u);
   EXPECT_FALSE(host_->WaitFor(Duration())) << "a failed evaluation ends nobody";
 }
@@ -278,7 +279,7 @@ TEST_F(LearnerHostTest, DestructionInTheMiddleOfEverythingEndsAllThreads) {
   for (uint32_t from = 4; from < 40; ++from) host_->Receive(Request(from, 10));
   epochs_.AwaitArrivals(1);
   host_.reset();
-  const size_t evaluated = others_.came();
+  const size_t evaluated = evaluations_.came();
   EXPECT_LE(evaluated, 36u);
 }
 

@@ -1,45 +1,84 @@
-// An observer in the real world: joins without training data, tests the community models that it is
-// asked to test, one after the other on a thread of its own, and reports counts and loss.
+// An observer in any world: joins without training data, has the community models tested that it is
+// asked to test, one after the other, and reports counts and loss. It owns no thread; everything
+// happens in tasks of its loop.
 #pragma once
 
+#include <cstdint>
+#include <deque>
 #include <functional>
-#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "metis/core/result.h"
 #include "metis/core/time.h"
+#include "metis/drivers/loop.h"
 #include "metis/drivers/transport.h"
-#include "metis/learner/evaluator.h"
+#include "metis/work/worker.h"
 
 namespace metis::drivers {
 
 struct ObserverHostOptions {
   federation::LearnerJoined declared;     // role, name, life, class counts, schema
   Duration retry = Duration::Seconds(5);  // joins again until it is accepted
+  uint32_t parts = 1;                     // of the test set, tested side by side
+  // Called once, on the loop: it was dismissed, refused, has left, or failed. The text says why.
+  std::function<void(Result<std::string>)> on_end = nullptr;
 };
 
-class ObserverHost final : public ParticipantInbox {
+class ObserverHost : public ParticipantInbox {
  public:
-  using Say = std::function<void(const std::string&)>;  // on the loop
+  using Say = std::function<void(const std::string&)>;  // on the loop; null: nothing is said
 
-  // Parts of the test set, evaluated side by side; the sums are taken in order.
-  ObserverHost(ObserverHostOptions options,
-               std::vector<std::unique_ptr<learner::Evaluator>> testers,
-               ParticipantTransport& transport, Say say);
-  ~ObserverHost() override;
+  // The ports outlive it; what the loop still holds for it must be dropped before it goes.
+  ObserverHost(ObserverHostOptions options, Loop& loop, work::Worker& worker,
+               ParticipantTransport& transport, Say say = nullptr);
 
+  // --- Any thread
   void Start();
-  // Any thread.
   void Receive(federation::Action message) override;
   void Reconnected() override;
   void Leave();
-  Result<std::string> Wait();
-  std::optional<Result<std::string>> WaitFor(Duration longest);
+
+  // --- On the loop
+  bool ended() const { return over_; }
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  LearnerId self() const { return options_.declared.learner; }
+  Incarnation life() const { return options_.declared.incarnation; }
+
+  void Join();
+  void JoinAgain();
+  void DoLeave();
+  void Handle(const federation::Action& message);
+  void Hear(const federation::AcceptJoin& message);
+  void Hear(const federation::RefuseJoin& message);
+  void Hear(const federation::Dismiss& message);
+  void Hear(const federation::RequestTest& request);
+  template <typename T>
+  void Hear(const T&) {}  // of no concern to an observer
+  void BeginTest();
+  void PartDone(size_t part, Result<work::WorkResult> result);
+  void TestDone(Result<learner::Evaluation> tested);
+  void Finish(Result<std::string> how);
+  template <typename... Parts>
+  void Tell(const Parts&... parts);
+
+  // --- Constant
+  const ObserverHostOptions options_;
+  Loop& loop_;
+  work::Worker& worker_;
+  ParticipantTransport& transport_;
+  const Say say_;
+
+  // --- The loop's
+  bool accepted_ = false;
+  bool over_ = false;
+  std::deque<federation::RequestTest> tests_;  // the first one is under way
+  bool in_vain_ = false;                       // that one's answer is not wanted any more
+  std::vector<work::Worker::JobId> jobs_;      // of its parts
+  std::vector<std::optional<Result<learner::Evaluation>>> outcomes_;  // likewise
+  size_t outstanding_ = 0;                                            // parts
 };
 
 }  // namespace metis::drivers

@@ -1,8 +1,7 @@
-#include "metis/drivers/observer_host.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "metis/drivers/processes.h"
 #include "metis/drivers/testing.h"
 
 namespace metis::drivers {
@@ -45,8 +44,8 @@ class ObserverHostTest : public testing::Test {
     std::vector<std::unique_ptr<learner::Evaluator>> testers;
     testers.push_back(std::make_unique<PartOfTestSet>(10, 0, gate_));
     testers.push_back(std::make_unique<PartOfTestSet>(30, 1, gate_));
-    host_ = std::make_unique<ObserverHost>(std::move(options), std::move(testers), transport_,
-                                           [](const std::string&) {});
+    host_ = std::make_unique<ObserverProcess>(std::move(options), std::move(testers), transport_,
+                                              [](const std::string&) {});
     host_->Start();
   }
   federation::RequestTest Request(uint64_t version, float value) {
@@ -56,7 +55,7 @@ class ObserverHostTest : public testing::Test {
   Gate gate_;
   ModelPool pool_{SmallSchema()};
   FakeTransport transport_;
-  std::unique_ptr<ObserverHost> host_;
+  std::unique_ptr<ObserverProcess> host_;
 };
 
 TEST_F(ObserverHostTest, JoinsUntilItIsAccepted) {

@@ -9,7 +9,7 @@
 #include <future>
 #include <thread>
 
-#include "metis/drivers/controller_host.h"
+#include "metis/drivers/processes.h"
 #include "metis/drivers/testing.h"
 
 namespace metis::drivers {
@@ -129,7 +129,7 @@ class OperatedHost : public testing::Test {
       ++shown_;
     };
     host_ =
-        ControllerHost::Open(std::move(options), models_.pool(), log_, nullptr, nullptr).value();
+        ControllerProcess::Open(std::move(options), models_.pool(), log_, nullptr, nullptr).value();
   }
   Result<Commanded> Command(Kind kind, const std::string& name = "") {
     std::promise<Result<Commanded>> outcome;
@@ -149,7 +149,7 @@ class OperatedHost : public testing::Test {
   Nowhere nowhere_;
   std::atomic<uint64_t> shown_ = 0, shown_version_ = 0, heard_ = 0, dropped_ = 0;
   std::atomic<bool> shown_paused_ = false;
-  std::unique_ptr<ControllerHost> host_;
+  std::unique_ptr<ControllerProcess> host_;
 };
 
 TEST_F(OperatedHost, IsShownAtItsStartAndAgainThoughNothingHappens) {

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstring>
 #include <functional>
 #include <future>
 #include <memory>
@@ -21,8 +22,8 @@
 #include <vector>
 
 #include "metis/core/text.h"
-#include "metis/drivers/controller_host.h"
 #include "metis/drivers/event_log.h"
+#include "metis/drivers/processes.h"
 #include "metis/drivers/transport.h"
 #include "metis/federation/testing.h"
 #include "metis/learner/evaluator.h"
@@ -129,6 +130,18 @@ class FakeTrainer final : public learner::Trainer {
     return learner::EpochReport{.steps = 7, .examples = 70, .training_loss = 0.5};
   }
   Result<ModelPtr> Snapshot() override { return pool_.Copy(parameters_); }
+  Result<learner::TrainingStatePtr> Save() override {
+    auto state = std::make_shared<learner::TrainingState>();
+    state->bytes.assign(reinterpret_cast<const char*>(parameters_.data()),
+                        parameters_.size() * sizeof(float));
+    return learner::TrainingStatePtr(std::move(state));
+  }
+  Result<void> Restore(const learner::TrainingState& state) override {
+    parameters_.resize(state.bytes.size() / sizeof(float));
+    std::memcpy(parameters_.data(), state.bytes.data(), state.bytes.size());
+    return {};
+  }
+  bool keeps_state() const override { return false; }
   uint64_t training_examples() const override { return 70; }
   uint64_t steps_per_epoch() const override { return 7; }
 
@@ -303,7 +316,7 @@ class Federation {
   void Open(Recorder* recorder = nullptr, std::unique_ptr<federation::ModelStore> store = nullptr) {
     ears = std::make_unique<Ears>();
     const auto say = [ears = ears.get()](const std::string& text) { ears->Say(text); };
-    Result<std::unique_ptr<ControllerHost>> opened = ControllerHost::Open(
+    Result<std::unique_ptr<ControllerProcess>> opened = ControllerProcess::Open(
         {.settings = settings_,
          .initial = initial_,
          .snapshot_every = 7,
@@ -382,7 +395,7 @@ class Federation {
 
   RefusingLog log;
   std::unique_ptr<Ears> ears;  // outlives the host
-  std::unique_ptr<ControllerHost> host;
+  std::unique_ptr<ControllerProcess> host;
 
  private:
   federation::Settings settings_;

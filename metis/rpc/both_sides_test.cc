@@ -4,8 +4,8 @@
 #include <chrono>
 #include <thread>
 
-#include "metis/drivers/controller_host.h"
 #include "metis/drivers/event_log.h"
+#include "metis/drivers/processes.h"
 #include "metis/rpc/controller_server.h"
 #include "metis/rpc/testing.h"
 
@@ -20,8 +20,8 @@ TEST(BothSides, ALearnerJoinsSendsItsUpdateAndIsAnsweredWithTheNextModel) {
   options.settings.membership.learners = 1;
   const ModelPtr initial = pool.Zero();
   options.initial = initial;
-  auto host = drivers::ControllerHost::Open(std::move(options), pool, log, nullptr,
-                                            [](const std::string&) {});
+  auto host = drivers::ControllerProcess::Open(std::move(options), pool, log, nullptr,
+                                               [](const std::string&) {});
   ASSERT_TRUE(host) << host.error().message;
   ControllerServerOptions serving;
   serving.settings.listen = "127.0.0.1:0";

@@ -31,6 +31,9 @@ FaultRates DrawFaultRates(uint64_t seed) {
   rates.stale_update = rate(0.5);
   rates.permanent_loss = random.Chance(0.3);
   rates.unreadable_model = rate(0.05);
+  rates.log_refusal = rate(0.1);
+  rates.clock_leap = mean(5, 40);
+  if (random.Chance(0.3)) rates.late_start = Duration::FromSeconds(random.Uniform(30, 900));
   return rates;
 }
 

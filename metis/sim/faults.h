@@ -28,7 +28,7 @@ struct FaultRates {
   Duration partition = {};
   Duration controller_crash = {};
   Duration controller_pause = {};
-  Duration operator_command = {};              // pause, resume, withdraw
+  Duration operator_command = {};              // pause, resume, withdraw, seldom stop
   Duration max_outage = Duration::Minutes(4);  // of any of these
 
   // Of each evaluation and update, in [0, 1].
@@ -45,6 +45,16 @@ struct FaultRates {
   // Of each learner's model that the controller reads while it handles an event, in [0, 1]: it
   // cannot be read, and the controller must be opened again.
   double unreadable_model = 0;
+
+  // Of each event, in [0, 1]: the controller's log has no room for it.
+  double log_refusal = 0;
+  // Mean time between leaps of a machine's clock, by up to `max_outage`; zero: never.
+  Duration clock_leap = {};
+  // Learners begin up to so much later than the federation.
+  Duration late_start = {};
+  // Mean time between copies of the controller's disk; every other crash afterwards puts the latest
+  // copy back. Zero: never. Not for runs that are recorded: a record does not go back.
+  Duration disk_copy = {};
 
   // Nothing goes wrong from then on; what is down comes back.
   Duration heal_after = Duration::Forever();
@@ -72,9 +82,13 @@ enum class Fault {
   kStaleUpdate,
   kPermanentLoss,
   kUnreadableModel,
+  kLogRefusal,
+  kClockLeap,
+  kLateStart,
+  kOlderCopy,
 };
 constexpr auto EnumNames(Fault) {
-  return std::array<std::string_view, 16>{"loss",
+  return std::array<std::string_view, 20>{"loss",
                                           "duplication",
                                           "delay",
                                           "partition",
@@ -89,7 +103,11 @@ constexpr auto EnumNames(Fault) {
                                           "huge-update",
                                           "stale-update",
                                           "permanent-loss",
-                                          "unreadable-model"};
+                                          "unreadable-model",
+                                          "log-refusal",
+                                          "clock-leap",
+                                          "late-start",
+                                          "older-copy"};
 }
 // How often each has struck, in the order of Fault.
 using FaultCounts = std::array<uint64_t, EnumNames(Fault{}).size()>;

@@ -15,11 +15,10 @@
 #include "metis/core/model.h"
 #include "metis/federation/controller.h"
 #include "metis/sim/community_oracle.h"
-#include "metis/sim/controller_node.h"
 #include "metis/sim/cycle_oracle.h"
-#include "metis/sim/node.h"
 #include "metis/sim/round_oracle.h"
 #include "metis/sim/stop_oracle.h"
+#include "metis/sim/world.h"
 
 namespace metis::sim {
 
@@ -34,6 +33,10 @@ class Invariants final : public ControllerWatch, public CycleWatch {
   void Restarted(const federation::Controller& controller) override;
   void LifeBegins(LearnerId learner, const std::string& group) override;
   void EpochDecided(LearnerId learner, const federation::CycleRecord& record, bool asked) override;
+
+  // The controller was put back to an earlier state, of which these are the laws' books: learners
+  // may have heard of steps that are not committed any more.
+  void WentBack() { went_back_ = true; }
 
   // The first law that was broken, with time and values.
   const std::optional<std::string>& violation() const { return violation_; }
@@ -106,6 +109,7 @@ class Invariants final : public ControllerWatch, public CycleWatch {
   CycleOracle cycles_;
   RoundOracle round_oracle_;
   StopOracle stop_oracle_;
+  bool went_back_ = false;
   uint64_t handled_ = 0;
   uint64_t state_hash_ = 0;  // after the latest event: what a restart must come back to
 };

@@ -4,37 +4,24 @@
 
 namespace metis::sim {
 
-void Network::Send(LearnerId learner, uint64_t bytes, Owner owner, EventQueue::Task deliver) {
+void Network::Send(uint32_t participant, uint64_t bytes, Owner owner, EventQueue::Task deliver) {
   bytes_sent_ += bytes;
-  const Instant now = queue_.now();
-  const Link& link = links_[learner];
+  const Link& link = links_[participant];
   Duration transfer = link.latency;
   if (link.bandwidth_mbit_s > 0) {
     transfer =
         transfer + Duration::FromSeconds(static_cast<double>(bytes) * 8e-6 / link.bandwidth_mbit_s);
   }
-  if (spared_.contains(learner)) return queue_.After(transfer, owner, std::move(deliver));
-
-  if (auto cut = cut_until_.find(learner); cut != cut_until_.end() && now < cut->second) {
-    faults_.Count(Fault::kPartition);
-    return;
-  }
-  const FaultRates& rates = faults_.rates();
-  if (faults_.Strikes(Fault::kLoss, rates.loss, learner.value(), now)) return;
-  int copies =
-      faults_.Strikes(Fault::kDuplication, rates.duplication, learner.value(), now) ? 2 : 1;
-  for (int copy = 0; copy < copies; ++copy) {
-    Duration held;
-    if (faults_.Strikes(Fault::kDelay, rates.delay, learner.value(), now)) {
-      held = Duration::FromSeconds(
-          faults_.Next(learner.value()).Uniform(0, rates.max_delay.seconds()));
-    }
-    queue_.After(transfer + held, owner, deliver);
-  }
+  queue_.After(transfer, owner, std::move(deliver));
 }
 
-void Network::Partition(LearnerId learner, Instant until) {
-  cut_until_[learner] = std::max(cut_until_[learner], until);
+void Network::Cut(uint32_t participant, Instant until) {
+  cut_until_[participant] = std::max(cut_until_[participant], until);
+}
+
+bool Network::IsCut(uint32_t participant) const {
+  auto cut = cut_until_.find(participant);
+  return cut != cut_until_.end() && queue_.now() < cut->second;
 }
 
 }  // namespace metis::sim

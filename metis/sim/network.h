@@ -1,15 +1,11 @@
-// Links between the controller and each participant: latency, bandwidth, and what faults do to
-// messages (loss, duplication, delay and so reordering, partitions). Owned by one Simulator.
+// Links between the controller and each participant: latency, bandwidth, and whether they are cut.
+// Owned by one Simulator.
 #pragma once
 
 #include <cstdint>
 #include <map>
-#include <set>
-#include <vector>
 
-#include "metis/core/ids.h"
 #include "metis/sim/event_queue.h"
-#include "metis/sim/faults.h"
 
 namespace metis::sim {
 
@@ -20,28 +16,25 @@ struct Link {
 
 class Network {
  public:
-  Network(EventQueue& queue, FaultInjector& faults) : queue_(queue), faults_(faults) {}
+  explicit Network(EventQueue& queue) : queue_(queue) {}
 
-  void SetLink(LearnerId learner, Link link) { links_[learner] = link; }
+  // Participants are numbered; one without a link of its own has one that costs no time.
+  void SetLink(uint32_t participant, Link link) { links_[participant] = link; }
 
-  // Faults spare this participant.
-  void Spare(LearnerId learner) { spared_.insert(learner); }
+  // Runs `deliver` at the other end when a message of that many bytes has crossed the participant's
+  // link. `owner` orders ties.
+  void Send(uint32_t participant, uint64_t bytes, Owner owner, EventQueue::Task deliver);
 
-  // Runs `deliver` at the other end when a message of that many bytes has crossed the learner's
-  // link, as often as faults let it arrive. `owner` orders ties.
-  void Send(LearnerId learner, uint64_t bytes, Owner owner, EventQueue::Task deliver);
-
-  // Cuts the learner off until then.
-  void Partition(LearnerId learner, Instant until);
+  // Cuts the participant off until then.
+  void Cut(uint32_t participant, Instant until);
+  bool IsCut(uint32_t participant) const;
 
   uint64_t bytes_sent() const { return bytes_sent_; }
 
  private:
   EventQueue& queue_;
-  FaultInjector& faults_;
-  std::map<LearnerId, Link> links_;
-  std::map<LearnerId, Instant> cut_until_;
-  std::set<LearnerId> spared_;
+  std::map<uint32_t, Link> links_;
+  std::map<uint32_t, Instant> cut_until_;
   uint64_t bytes_sent_ = 0;
 };
 

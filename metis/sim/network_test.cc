@@ -1,16 +1,15 @@
-#include "metis/sim/network.h"
-
 #include <gtest/gtest.h>
 
 #include <vector>
 
+#include "metis/sim/faulty_ports.h"
 #include "metis/sim/testing.h"
 
 namespace metis::sim {
 namespace {
 
-constexpr LearnerId kNear(0);
-constexpr LearnerId kFar(1);
+constexpr uint32_t kNear = 0;
+constexpr uint32_t kFar = 1;
 
 // A network of two unequal links that notes what arrives when.
 class NetworkTest : public testing::Test {
@@ -21,22 +20,24 @@ class NetworkTest : public testing::Test {
   };
 
   void Build(const FaultRates& rates) {
-    faults_ = std::make_unique<FaultInjector>(rates, 11);
-    network_ = std::make_unique<Network>(queue_, *faults_);
-    network_->SetLink(kNear, {Duration::Milliseconds(10), 1000});
-    network_->SetLink(kFar, {Duration::Milliseconds(200), 8});
+    world_ = std::make_unique<World>(rates, 11);
+    world_->network.SetLink(kNear, {Duration::Milliseconds(10), 1000});
+    world_->network.SetLink(kFar, {Duration::Milliseconds(200), 8});
+    lines_.clear();
+    for (uint32_t participant : {kNear, kFar}) lines_.emplace_back(*world_, participant);
   }
-  void Send(LearnerId learner, uint64_t bytes, int message = 0) {
-    network_->Send(learner, bytes, learner.value(), [this, message] {
-      arrivals_.push_back({message, queue_.now().seconds()});
+  void Send(uint32_t participant, uint64_t bytes, int message = 0) {
+    lines_[participant].Carry([=, this] {
+      world_->network.Send(participant, bytes, participant, [this, message] {
+        arrivals_.push_back({message, world_->queue.now().seconds()});
+      });
     });
   }
-  uint64_t Struck(Fault fault) const { return faults_->struck()[static_cast<size_t>(fault)]; }
-  void RunAll() { RunUntil(queue_, At(1e6)); }
+  uint64_t Struck(Fault fault) const { return world_->faults.struck()[static_cast<size_t>(fault)]; }
+  void RunAll() { RunUntil(world_->queue, At(1e6)); }
 
-  EventQueue queue_;
-  std::unique_ptr<FaultInjector> faults_;
-  std::unique_ptr<Network> network_;
+  std::unique_ptr<World> world_;
+  std::vector<FaultyLine> lines_;
   std::vector<Arrival> arrivals_;
 };
 
@@ -48,7 +49,7 @@ TEST_F(NetworkTest, AMessageTakesLatencyAndBytesOverBandwidth) {
   ASSERT_EQ(arrivals_.size(), 2u);
   EXPECT_DOUBLE_EQ(arrivals_[0].seconds, 0.018);
   EXPECT_DOUBLE_EQ(arrivals_[1].seconds, 3.2);
-  EXPECT_EQ(network_->bytes_sent(), 4'000'000u);
+  EXPECT_EQ(world_->network.bytes_sent(), 4'000'000u);
 }
 
 TEST_F(NetworkTest, LosesAboutTheShareThatItIsTold) {
@@ -70,7 +71,7 @@ TEST_F(NetworkTest, ADuplicateArrivesTwice) {
 TEST_F(NetworkTest, ADelayedMessageIsOvertakenByALaterOne) {
   Build({.delay = 0.5, .max_delay = Duration::Seconds(30)});
   for (int i = 0; i < 200; ++i) {
-    queue_.At(At(i), 0, [this, i] { Send(kNear, 100, i); });
+    world_->queue.At(At(i), 0, [this, i] { Send(kNear, 100, i); });
   }
   RunAll();
   ASSERT_EQ(arrivals_.size(), 200u);
@@ -85,12 +86,12 @@ TEST_F(NetworkTest, ADelayedMessageIsOvertakenByALaterOne) {
 
 TEST_F(NetworkTest, APartitionSwallowsMessagesUntilItEnds) {
   Build({});
-  network_->Partition(kFar, At(60));
-  network_->Partition(kFar, At(20));  // a shorter one does not end it
+  world_->network.Cut(kFar, At(60));
+  world_->network.Cut(kFar, At(20));  // a shorter one does not end it
   Send(kFar, 100, 1);
   Send(kNear, 100, 2);
-  queue_.At(At(59), 0, [this] { Send(kFar, 100, 3); });
-  queue_.At(At(60), 0, [this] { Send(kFar, 100, 4); });
+  world_->queue.At(At(59), 0, [this] { Send(kFar, 100, 3); });
+  world_->queue.At(At(60), 0, [this] { Send(kFar, 100, 4); });
   RunAll();
   ASSERT_EQ(arrivals_.size(), 2u);
   EXPECT_EQ(arrivals_[0].message, 2);
@@ -100,8 +101,8 @@ TEST_F(NetworkTest, APartitionSwallowsMessagesUntilItEnds) {
 
 TEST_F(NetworkTest, ASparedParticipantLosesNothing) {
   Build({.loss = 1, .duplication = 1, .delay = 1});
-  network_->Spare(kFar);
-  network_->Partition(kFar, At(1000));
+  lines_[kFar].Spare();
+  world_->network.Cut(kFar, At(1000));
   Send(kFar, 100, 1);
   Send(kNear, 100, 2);
   RunAll();
@@ -112,7 +113,7 @@ TEST_F(NetworkTest, ASparedParticipantLosesNothing) {
 TEST_F(NetworkTest, AfterHealingEverythingArrivesOnceAndInTime) {
   Build({.loss = 1, .duplication = 1, .delay = 1, .heal_after = Duration::Seconds(5)});
   Send(kNear, 0, 1);
-  queue_.At(At(5), 0, [this] { Send(kNear, 0, 2); });
+  world_->queue.At(At(5), 0, [this] { Send(kNear, 0, 2); });
   RunAll();
   ASSERT_EQ(arrivals_.size(), 1u);
   EXPECT_DOUBLE_EQ(arrivals_[0].seconds, 5.01);

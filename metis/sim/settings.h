@@ -1,10 +1,11 @@
-// The simulated world: machines, links, and the data of the built-in trainer.
+// The simulated world: machines, links, and the data of the built-in task.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "metis/builtin/settings.h"
 #include "metis/core/time.h"
 
 namespace metis::sim {
@@ -21,17 +22,6 @@ struct DeviceGroup {
   friend bool operator==(const DeviceGroup&, const DeviceGroup&) = default;
 };
 
-// Gaussian classes for softmax regression: what the built-in trainer learns.
-struct BuiltinData {
-  uint32_t classes = 10;
-  uint32_t features = 20;
-  uint32_t training_examples = 6000;
-  uint32_t test_examples = 1000;
-  double separation = 3.0;  // distance of class means from the origin, in deviations of an example
-
-  friend bool operator==(const BuiltinData&, const BuiltinData&) = default;
-};
-
 struct Settings {
   uint64_t seed = 1990;
   // Dealt fast, slow, fast, slow ... to learners sorted by size (not for uniform sizes).
@@ -42,7 +32,7 @@ struct Settings {
        .batch_time = Duration::Milliseconds(1000),
        .evaluation_batch_time = Duration::Milliseconds(330)},
   };
-  BuiltinData builtin;
+  builtin::BuiltinData builtin;
 
   friend bool operator==(const Settings&, const Settings&) = default;
 };

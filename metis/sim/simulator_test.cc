@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "metis/sim/invariants.h"
+#include "metis/sim/laws.h"
 #include "metis/sim/testing.h"
 
 namespace metis::sim {
@@ -35,21 +35,21 @@ class SimulatorTest : public testing::Test {
   Outcome Run(double minutes, drivers::Recorder* recorder = nullptr) {
     data::PartitionSettings partition;
     partition.sizes = data::SizeDistribution::kSkewed;
-    auto workload = BuiltinWorkload::Create(simulation_.builtin, partition, training_, 10,
-                                            federation::NeedsValidationSet(federation_.policy),
-                                            simulation_.seed)
+    auto workload = builtin::BuiltinWorkload::Create(
+                        simulation_.builtin, partition, training_, 10,
+                        federation::NeedsValidationSet(federation_.policy), simulation_.seed)
                         .value();
     Simulator simulator({.federation = federation_,
                          .simulation = simulation_,
                          .workload = *workload,
                          .snapshot_bytes = snapshot_bytes_,
-                         .threads = threads_,
-                         .train_ahead = !training_.keep_momentum});
-    Invariants invariants(federation_, workload->initial(), workload->pool());
-    simulator.SetInvariants(&invariants);
+                         .threads = threads_});
+    Laws laws(federation_, workload->initial(), workload->pool());
+    simulator.SetLaws(&laws);
     simulator.SetRecorder(recorder);
     simulator.Run(At(60 * minutes));
-    EXPECT_FALSE(invariants.violation()) << *invariants.violation();
+    EXPECT_FALSE(laws.violation()) << *laws.violation();
+    EXPECT_FALSE(simulator.violation()) << *simulator.violation();
     EXPECT_FALSE(simulator.failure()) << simulator.failure()->message;
     const federation::Controller& controller = simulator.controller();
     return {controller.StateHash(),

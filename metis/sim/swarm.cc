@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 
+#include "metis/builtin/workload.h"
 #include "metis/core/random.h"
 #include "metis/core/text.h"
-#include "metis/sim/builtin_workload.h"
-#include "metis/sim/invariants.h"
+#include "metis/sim/laws.h"
 #include "metis/sim/simulator.h"
 
 namespace metis::sim {
@@ -136,6 +136,8 @@ Scenario DrawScenario(uint64_t seed) {
   scenario.federation.sync.keep_models = keeping.Chance(0.7);
   Random tested({.seed = seed, .cycle = 4, .purpose = Purpose::kFaultRates});
   DrawTestedStop(tested, scenario.federation);
+  Random copies({.seed = seed, .cycle = 5, .purpose = Purpose::kFaultRates});
+  if (copies.Chance(0.3)) scenario.faults.disk_copy = DrawSeconds(copies, 120, 900);
   return scenario;
 }
 
@@ -149,24 +151,33 @@ bool MayStarve(const federation::Settings& settings) {
          settings.sync.round_deadline < Duration::Forever();
 }
 
-// Every learner that is up must have had an update committed since the world healed.
+std::string StateOf(const SimulatedLearner& learner) {
+  if (learner.session() == nullptr) return "dialling";
+  return Text(static_cast<int>(learner.session()->state()));
+}
+
+// Every learner that is up must have had an update committed since the world healed, and the
+// observer must be known.
 std::optional<std::string> CheckLiveness(const Scenario& scenario, const Simulator& simulator,
                                          const Invariants& invariants) {
   const federation::Controller& controller = simulator.controller();
-  const Instant healed = Instant() + scenario.faults.heal_after + 2 * scenario.faults.max_outage;
+  // By the controller's clock.
+  const Instant healed = Instant() + scenario.faults.heal_after + 2 * scenario.faults.max_outage +
+                         simulator.controller_ahead();
   if (invariants.latest_commit() <= healed) return "nothing was committed since the world healed";
   for (const auto& node : simulator.learners()) {
-    LearnerId learner = node->learner();
+    const LearnerId learner = node->id();
     bool lost_for_good = scenario.faults.permanent_loss && node == simulator.learners().back();
     if (lost_for_good) continue;
-    if (!node->up()) return Text("learner ", learner, " did not come back after healing");
+    if (!node->up()) return Text(node->name(), " did not come back after healing");
     if (invariants.latest_commit(learner) > healed) continue;
     if (MayStarve(scenario.federation)) continue;
-    return Text("learner ", learner, " got no update through since the world healed (phase ",
+    return Text(node->name(), " got no update through since the world healed (phase ",
                 EnumNames(controller.phase())[static_cast<size_t>(controller.phase())], ", ",
-                controller.phase_reason(), "; its state is ",
-                static_cast<int>(node->session()->state()), ")");
+                controller.phase_reason(), "; its state is ", StateOf(*node), ")");
   }
+  const federation::Member* observer = controller.membership().Find(simulator.observer().id());
+  if (observer == nullptr || observer->trains()) return "the controller knows no observer any more";
   return std::nullopt;
 }
 
@@ -183,10 +194,11 @@ std::optional<std::string> CheckDuration(const Scenario& scenario, const Invaria
 std::optional<std::string> CheckDismissed(const Simulator& simulator) {
   for (const auto& node : simulator.learners()) {
     if (!node->up()) continue;
-    return Text("learner ", node->learner(),
-                " goes on though the federation has finished; its state is ",
-                static_cast<int>(node->session()->state()));
+    return Text(node->name(), " is at work though the federation has finished; its state is ",
+                StateOf(*node));
   }
+  if (simulator.observer().up())
+    return "the observer did not hear that the federation has finished";
   return std::nullopt;
 }
 
@@ -196,29 +208,32 @@ SwarmOutcome RunScenario(const Scenario& scenario, drivers::Recorder* recorder) 
   SwarmOutcome outcome;
   bool validation = federation::NeedsValidationSet(scenario.federation.policy);
   auto learners = scenario.federation.membership.learners;
-  Result<std::unique_ptr<BuiltinWorkload>> workload =
-      BuiltinWorkload::Create(scenario.simulation.builtin, scenario.partition, scenario.training,
-                              learners, validation, scenario.seed);
+  Result<std::unique_ptr<builtin::BuiltinWorkload>> workload =
+      builtin::BuiltinWorkload::Create(scenario.simulation.builtin, scenario.partition,
+                                       scenario.training, learners, validation, scenario.seed);
   if (!workload) {
     outcome.failure = workload.error().message;
     return outcome;
   }
+  FaultRates faults = scenario.faults;
+  if (recorder != nullptr) faults.disk_copy = {};  // a record does not go back
   Simulator simulator({.federation = scenario.federation,
                        .simulation = scenario.simulation,
                        .workload = **workload,
-                       .faults = scenario.faults,
+                       .faults = faults,
                        .equal_sizes = false,
                        .snapshot_every = scenario.snapshot_every,
                        .linger = Duration::Forever()});
-  Invariants invariants(scenario.federation, (*workload)->initial(), (*workload)->pool());
-  simulator.SetInvariants(&invariants);
+  Laws laws(scenario.federation, (*workload)->initial(), (*workload)->pool());
+  simulator.SetLaws(&laws);
   simulator.SetRecorder(recorder);
   simulator.Run(Instant() + scenario.length);
+  const Invariants& invariants = laws.invariants();
   outcome.commits = invariants.commits();
   outcome.tasks = simulator.tasks_executed();
   outcome.state_hash = simulator.controller().StateHash();
   outcome.struck = simulator.faults_struck();
-  outcome.failure = invariants.violation();
+  outcome.failure = laws.violation() ? laws.violation() : simulator.violation();
   if (simulator.failure()) outcome.failure = simulator.failure()->message;
   if (outcome.failure) return outcome;
   if (simulator.controller().phase() == federation::Phase::kFinished) {

@@ -9,10 +9,11 @@
 #include <variant>
 #include <vector>
 
+#include "metis/builtin/workload.h"
 #include "metis/federation/settings.h"
 #include "metis/federation/testing.h"
-#include "metis/sim/builtin_workload.h"
 #include "metis/sim/event_queue.h"
+#include "metis/sim/faulty_ports.h"
 #include "metis/sim/invariants.h"
 
 namespace metis::sim {
@@ -26,15 +27,19 @@ inline void RunUntil(EventQueue& queue, Instant end) {
 }
 
 // 180 examples of three classes in unequal shares, the largest first; mini-batches of ten.
-inline std::unique_ptr<BuiltinWorkload> SmallWorkload(uint32_t learners, bool validation,
-                                                      uint64_t seed = 7) {
+inline std::unique_ptr<builtin::BuiltinWorkload> SmallWorkload(uint32_t learners, bool validation,
+                                                               uint64_t seed = 7,
+                                                               bool keep_momentum = false) {
   data::PartitionSettings partition;
   partition.sizes = data::SizeDistribution::kSkewed;
   learner::TrainingSettings training;
   training.batch_size = 10;
   training.validation_fraction = 0.2;
-  BuiltinData data{.classes = 3, .features = 4, .training_examples = 180, .test_examples = 60};
-  return BuiltinWorkload::Create(data, partition, training, learners, validation, seed).value();
+  training.keep_momentum = keep_momentum;
+  builtin::BuiltinData data{
+      .classes = 3, .features = 4, .training_examples = 180, .test_examples = 60};
+  return builtin::BuiltinWorkload::Create(data, partition, training, learners, validation, seed)
+      .value();
 }
 
 inline federation::Settings SmallFederation(std::string_view policy, uint32_t learners) {

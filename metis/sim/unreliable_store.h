@@ -7,7 +7,7 @@
 
 #include "metis/core/text.h"
 #include "metis/federation/model_store.h"
-#include "metis/sim/node.h"
+#include "metis/sim/world.h"
 
 namespace metis::sim {
 

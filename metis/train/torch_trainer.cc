@@ -1,6 +1,7 @@
 #include "metis/train/torch_trainer.h"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -31,6 +32,12 @@ class TorchTrainer final : public learner::Trainer {
   Result<void> Load(const ModelPtr& community) override;
   Result<EpochReport> TrainEpoch(EpochKey key, std::stop_token stop) override;
   Result<ModelPtr> Snapshot() override;
+  // The network's values, then momentum where there is any.
+  Result<learner::TrainingStatePtr> Save() override;
+  Result<void> Restore(const learner::TrainingState& state) override;
+  bool keeps_state() const override {
+    return settings_.keep_momentum || !architecture_->settings().share_statistics;
+  }
 
   uint64_t training_examples() const override { return examples_.size(); }
   uint64_t steps_per_epoch() const override { return steps_; }
@@ -202,6 +209,35 @@ Result<ModelPtr> TorchTrainer::Snapshot() {
   });
   if (!written) return written.error();
   return std::move(*draft).Seal();
+}
+
+Result<learner::TrainingStatePtr> TorchTrainer::Save() {
+  if (!loaded_) return Invalid("no model was loaded whose training could be saved");
+  auto state = std::make_shared<learner::TrainingState>();
+  for (const at::Tensor* part : {&weights_, &velocity_}) {
+    if (!part->defined()) continue;
+    state->bytes.append(reinterpret_cast<const char*>(part->data_ptr<float>()),
+                        static_cast<size_t>(part->numel()) * sizeof(float));
+  }
+  return learner::TrainingStatePtr(std::move(state));
+}
+
+Result<void> TorchTrainer::Restore(const learner::TrainingState& state) {
+  const size_t each = architecture_->layout().size() * sizeof(float);
+  const bool moving = state.bytes.size() == 2 * each;
+  if (state.bytes.size() != each && !moving) {
+    return Invalid(Text("a training state of ", state.bytes.size(), " bytes does not fit ",
+                        architecture_->name(), ", which has ", each, " or ", 2 * each,
+                        ": is it of another model?"));
+  }
+  return Compute("restoring training", [&] {
+    if (!weights_.defined()) weights_ = NewBuffer();
+    std::memcpy(weights_.data_ptr<float>(), state.bytes.data(), each);
+    velocity_.reset();
+    if (!moving) return;
+    velocity_ = NewBuffer();
+    std::memcpy(velocity_.data_ptr<float>(), state.bytes.data() + each, each);
+  });
 }
 
 }  // namespace

@@ -197,10 +197,11 @@ TEST(Conversation, MessagesHandedOverBeforeTheEndAreSaid) {
 TEST(ControllerServer, PlaintextIsForLoopbackOnly) {
   federation::Models models;
   drivers::MemoryEventLog log;
-  auto host = drivers::ControllerHost::Open({.settings = federation::SettingsFor("async-fedavg", 3),
-                                             .initial = models.From(1)},
-                                            models.pool(), log, nullptr, nullptr)
-                  .value();
+  auto host =
+      drivers::ControllerProcess::Open(
+          {.settings = federation::SettingsFor("async-fedavg", 3), .initial = models.From(1)},
+          models.pool(), log, nullptr, nullptr)
+          .value();
   ControllerServerOptions options;
   options.settings.listen = "0.0.0.0:0";
   auto open = ControllerServer::Start(options, *host, models.pool());

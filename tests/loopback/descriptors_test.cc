@@ -55,10 +55,11 @@ TEST(Descriptors, ALimitThatIsTooSmallIsSaidWithItsNumbers) {
 int GoDeaf() {
   federation::Models models;
   drivers::MemoryEventLog log;
-  auto host = drivers::ControllerHost::Open({.settings = federation::SettingsFor("async-fedavg", 3),
-                                             .initial = models.From(1)},
-                                            models.pool(), log, nullptr, nullptr)
-                  .value();
+  auto host =
+      drivers::ControllerProcess::Open(
+          {.settings = federation::SettingsFor("async-fedavg", 3), .initial = models.From(1)},
+          models.pool(), log, nullptr, nullptr)
+          .value();
   std::atomic<bool> deaf = false;
   ControllerServerOptions options;
   options.settings.listen = "127.0.0.1:0";

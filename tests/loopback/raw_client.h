@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "metis/core/text.h"
-#include "metis/drivers/controller_host.h"
+#include "metis/drivers/processes.h"
 #include "metis/federation/testing.h"
 #include "metis/rpc/byte_buffers.h"
 #include "metis/rpc/client_upload.h"
@@ -61,8 +61,8 @@ class Served {
   explicit Served(Options options) : models(options.parameters) {
     federation::Settings settings = federation::SettingsFor(options.policy, 3);
     settings.membership.start_with = 1;
-    host = drivers::ControllerHost::Open({.settings = settings, .initial = Make(0.125f)},
-                                         models.pool(), log, nullptr, nullptr)
+    host = drivers::ControllerProcess::Open({.settings = settings, .initial = Make(0.125f)},
+                                            models.pool(), log, nullptr, nullptr)
                .value();
     options.network.listen = "127.0.0.1:0";
     server_options_.settings = options.network;
@@ -123,7 +123,7 @@ class Served {
 
   federation::Models models;
   drivers::MemoryEventLog log;
-  std::unique_ptr<drivers::ControllerHost> host;
+  std::unique_ptr<drivers::ControllerProcess> host;
   std::unique_ptr<ControllerServer> server;
 
  private:

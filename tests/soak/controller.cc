@@ -11,7 +11,7 @@
 
 #include "metis/core/check.h"
 #include "metis/core/text.h"
-#include "metis/drivers/controller_host.h"
+#include "metis/drivers/processes.h"
 #include "metis/rpc/controller_server.h"
 #include "metis/store/blob_store.h"
 #include "metis/store/sqlite_event_log.h"
@@ -37,7 +37,7 @@ class LostLines final : public drivers::Recorder {
 }  // namespace
 
 int RunController(const Options& options, const std::string& directory) {
-  const std::unique_ptr<sim::BuiltinWorkload> workload = MakeWorkload(options);
+  const std::unique_ptr<builtin::BuiltinWorkload> workload = MakeWorkload(options);
   ModelPool& pool = workload->pool();
   auto blobs = store::BlobStore::Open(Text(directory, "/blobs"), pool).value();
   auto log = store::SqliteEventLog::Open(Text(directory, "/state.db"), *blobs, "soak").value();
@@ -45,8 +45,8 @@ int RunController(const Options& options, const std::string& directory) {
   drivers::ControllerHostOptions host_options;
   host_options.settings = SettingsOf(options);
   host_options.initial = workload->initial();
-  auto host =
-      drivers::ControllerHost::Open(std::move(host_options), pool, *log, &lines, nullptr).value();
+  auto host = drivers::ControllerProcess::Open(std::move(host_options), pool, *log, &lines, nullptr)
+                  .value();
   rpc::ControllerServerOptions server_options;
   server_options.settings.listen = "127.0.0.1:0";
   server_options.federation = "soak";

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "metis/core/text.h"
-#include "metis/drivers/learner_host.h"
+#include "metis/drivers/processes.h"
 #include "metis/rpc/participant_client.h"
 #include "tests/soak/options.h"
 
@@ -84,7 +84,7 @@ class Learners {
  private:
   struct Site {
     std::unique_ptr<rpc::ParticipantClient> client;
-    std::unique_ptr<drivers::LearnerHost> host;
+    std::unique_ptr<drivers::LearnerProcess> host;
   };
 
   void Add(const Options& options, uint16_t port, uint32_t k) {
@@ -112,14 +112,14 @@ class Learners {
                      .training_examples = tools.trainer->training_examples(),
                      .validation_counts = {},
                      .schema_hash = workload_->pool().schema()->hash()};
-    site.host = std::make_unique<drivers::LearnerHost>(std::move(host), std::move(tools),
-                                                       *site.client, [](const std::string&) {});
+    site.host = std::make_unique<drivers::LearnerProcess>(std::move(host), std::move(tools),
+                                                          *site.client, [](const std::string&) {});
     site.client->Attach(*site.host, workload_->pool(), [this](const Error&) { ++gone_; });
     site.host->Start();
     sites_.push_back(std::move(site));
   }
 
-  const std::unique_ptr<sim::BuiltinWorkload> workload_;
+  const std::unique_ptr<builtin::BuiltinWorkload> workload_;
   std::atomic<uint64_t> redialled_ = 0;
   std::atomic<uint64_t> gone_ = 0;
   std::vector<Site> sites_;

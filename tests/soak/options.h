@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
+#include "metis/builtin/workload.h"
 #include "metis/federation/settings.h"
-#include "metis/sim/builtin_workload.h"
 
 namespace metis::soak {
 
@@ -34,12 +34,13 @@ inline federation::Settings SettingsOf(const Options& options) {
   return settings;
 }
 
-inline std::unique_ptr<sim::BuiltinWorkload> MakeWorkload(const Options& options) {
-  sim::BuiltinData data;
+inline std::unique_ptr<builtin::BuiltinWorkload> MakeWorkload(const Options& options) {
+  builtin::BuiltinData data;
   data.training_examples = 50 * options.learners;
   data::PartitionSettings partition;
   partition.sizes = data::SizeDistribution::kSkewed;
-  return sim::BuiltinWorkload::Create(data, partition, {}, options.learners, false, 1990).value();
+  return builtin::BuiltinWorkload::Create(data, partition, {}, options.learners, false, 1990)
+      .value();
 }
 
 }  // namespace metis::soak

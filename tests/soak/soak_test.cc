@@ -92,7 +92,7 @@ class Soak : public testing::Test {
 
   ControllerProcess controller_{options};
   Learners learners_{options, controller_.port()};
-  const std::unique_ptr<sim::BuiltinWorkload> workload_ = MakeWorkload(options);
+  const std::unique_ptr<builtin::BuiltinWorkload> workload_ = MakeWorkload(options);
   ModelPool& pool_ = workload_->pool();
   uint32_t life_ = 0;
 };
