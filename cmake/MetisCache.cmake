@@ -13,5 +13,7 @@ if(METIS_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
       CCACHE_SLOPPINESS=include_file_ctime,include_file_mtime,pch_defines,time_macros
       "${METIS_CCACHE}")
 endif()
+# An object of another checkout, and this one's, name a source by its path from the root.
+add_compile_options("-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=")
 # Without this ccache passes over sources with a precompiled header, unless it goes by dependencies alone.
 add_compile_options($<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
