@@ -194,6 +194,8 @@ def check_anywhere(path: str, header: str) -> str | None:
         return f'"{header}": name a header by its path from the root, without ..'
     if header.endswith("/testing.h") and not is_test_file(path) and not path.startswith("tests/"):
         return f"{header} is for tests: move what is needed to a header of its own"
+    if header == "metis/core/planted.h" and path.endswith(".h"):
+        return f"{header} is for .cc files: a header that calls Planted() would be compiled in two ways into one test"
     return None
 
 

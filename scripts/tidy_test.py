@@ -149,6 +149,11 @@ class Layers(TreeTest):
             self.expect(path, fixture)
         self.expect("metis/core/a_test.cc", fixture, (1, "layer"))
 
+    def test_planted_bugs_are_not_for_headers(self):
+        planted = '#include "metis/core/planted.h"\n'
+        self.expect("metis/federation/a.cc", planted)
+        self.expect("metis/federation/a.h", HEADER + planted, (3, "include"))
+
     def test_only_directives_are_includes(self):
         text = '// #include <torch/torch.h>\n/*\n#include <torch/torch.h>\n*/\nauto s = R"(\n#include <grpc.h>\n)";\n'
         self.expect("metis/core/a.cc", text)

@@ -9,4 +9,5 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
   set_source_files_properties(kernels_avx2.cc PROPERTIES COMPILE_OPTIONS "-mavx2")
   set_source_files_properties(
     kernels_avx512.cc PROPERTIES COMPILE_OPTIONS "-mavx512f;-mavx512dq;-mavx512bw;-mavx512vl")
+  set_source_files_properties(kernels_avx2.cc kernels_avx512.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
 endif()

@@ -1,6 +1,8 @@
 // Bugs planted on purpose, to show that the simulation finds them. In every normal build Planted()
-// is the constant false and the compiler removes what it guards; only the target built with
-// METIS_PLANTED_BUGS (tests/simulation/planted_bugs_test) can switch one on.
+// is the constant false and the compiler removes what it guards; only
+// tests/simulation/planted_bugs_test can switch one on: it links the sources that call Planted()
+// compiled once more, with METIS_PLANTED_BUGS, and everything else as it is. Only a .cc includes
+// this, so that nothing but those sources differs.
 #pragma once
 
 #include <array>
@@ -95,11 +97,12 @@ inline constexpr std::array<std::string_view, 41> kPlantedBugNames = {"none",
                                                                       "refused-answered"};
 
 #ifdef METIS_PLANTED_BUGS
-// The one bug that is on. Set between runs by the test that plants it; never in a production build.
-inline PlantedBug planted_bug = PlantedBug::kNone;
+// The one bug that is on. Defined by the test that plants it, which sets it between runs.
+extern PlantedBug planted_bug;
 inline bool Planted(PlantedBug bug) { return planted_bug == bug; }
 #else
-constexpr bool Planted(PlantedBug) { return false; }
+// Never code of its own, which the linker could take for the function above.
+consteval bool Planted(PlantedBug) { return false; }
 #endif
 
 }  // namespace metis

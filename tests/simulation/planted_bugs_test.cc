@@ -12,8 +12,12 @@
 #include "tests/simulation/seeds.h"
 
 #ifndef METIS_PLANTED_BUGS
-#error "build this test and everything it links with METIS_PLANTED_BUGS"
+#error "build this test with METIS_PLANTED_BUGS, as its CMakeLists.txt does"
 #endif
+
+namespace metis {
+PlantedBug planted_bug = PlantedBug::kNone;
+}  // namespace metis
 
 namespace metis::sim {
 namespace {
