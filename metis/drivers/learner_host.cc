@@ -10,6 +10,7 @@
 #include "metis/drivers/ending.h"
 #include "metis/drivers/event_loop.h"
 #include "metis/drivers/training_thread.h"
+#include "metis/federation/part.h"
 
 namespace metis::drivers {
 
@@ -19,7 +20,7 @@ using federation::SessionAction;
 namespace {
 
 bool WatchesLoss(const federation::Settings& settings) {
-  return settings.policy.trigger == federation::TriggerKind::kAdaptive;
+  return settings.policy.trigger->watches_loss;
 }
 
 std::string StateText(LearnerSession::State state) {

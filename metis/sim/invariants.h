@@ -18,7 +18,6 @@
 #include "metis/sim/controller_node.h"
 #include "metis/sim/cycle_oracle.h"
 #include "metis/sim/node.h"
-#include "metis/sim/round_oracle.h"
 #include "metis/sim/stop_oracle.h"
 
 namespace metis::sim {
@@ -65,9 +64,6 @@ class Invariants final : public ControllerWatch, public CycleWatch {
   void CheckPending(const federation::Controller& controller);
   void CheckCommunity(const federation::Controller& controller);
   void CheckSnapshot(const federation::Controller& controller);
-  bool synchronous() const {
-    return settings_.policy.protocol == federation::ProtocolKind::kSynchronous;
-  }
   std::vector<LearnerId> LiveLearners() const;
 
   const federation::Settings& settings_;
@@ -104,7 +100,7 @@ class Invariants final : public ControllerWatch, public CycleWatch {
   CommunityOracle community_;
   EvaluationOracle evaluations_;
   CycleOracle cycles_;
-  RoundOracle round_oracle_;
+  std::unique_ptr<federation::ProtocolOracle> protocol_;
   StopOracle stop_oracle_;
   uint64_t handled_ = 0;
   uint64_t state_hash_ = 0;  // after the latest event: what a restart must come back to

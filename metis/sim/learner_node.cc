@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "metis/core/text.h"
+#include "metis/federation/part.h"
 
 namespace metis::sim {
 
@@ -184,8 +185,7 @@ UpdateReceived LearnerNode::Corrupted(UpdateReceived update) {
 }
 
 bool LearnerNode::watches_loss() const {
-  return settings_.policy.trigger == federation::TriggerKind::kAdaptive &&
-         training_->has_evaluator();
+  return settings_.policy.trigger->watches_loss && training_->has_evaluator();
 }
 
 void LearnerNode::StopTraining() {

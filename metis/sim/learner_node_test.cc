@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "metis/policy/policy.h"
 #include "metis/sim/testing.h"
 
 namespace metis::sim {
@@ -29,7 +30,7 @@ class LearnerNodeTest : public testing::Test, public ControllerInbox {
   void Build(std::string_view policy, const FaultRates& rates = {},
              Duration batch_time = Duration::Milliseconds(400)) {
     settings_ = SmallFederation(policy, 3);
-    settings_.trigger.local_epochs = 2;
+    policy::Set(settings_, "trigger.local_epochs", 2);
     workload_ = SmallWorkload(3, federation::NeedsValidationSet(settings_.policy));
     world_ = std::make_unique<World>(rates, 3);
     world_->controller = this;

@@ -11,6 +11,7 @@
 
 #include "metis/federation/settings.h"
 #include "metis/federation/testing.h"
+#include "metis/policy/policy.h"
 #include "metis/sim/builtin_workload.h"
 #include "metis/sim/event_queue.h"
 #include "metis/sim/invariants.h"
@@ -39,10 +40,10 @@ inline std::unique_ptr<BuiltinWorkload> SmallWorkload(uint32_t learners, bool va
 
 inline federation::Settings SmallFederation(std::string_view policy, uint32_t learners) {
   federation::Settings settings;
-  settings.policy = *federation::PolicyNamed(policy);
+  settings.policy = *policy::PolicyNamed(policy);
   settings.membership.learners = learners;
   settings.membership.max_learners = 20;
-  settings.validation.deadline = Duration::Seconds(20);
+  policy::Set(settings, "validation.deadline", Duration::Seconds(20));
   return settings;
 }
 

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "metis/core/text.h"
+#include "metis/policy/policy.h"
 #include "metis/sim/simulator.h"
 #include "metis/sim/testing.h"
 
@@ -138,7 +139,7 @@ TEST_P(ResumedRun, EndsInTheSameStateAndTrainsOnlyWhatIsMissing) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Policies, ResumedRun, testing::ValuesIn(federation::kPolicyNames),
+INSTANTIATE_TEST_SUITE_P(Policies, ResumedRun, testing::ValuesIn(policy::kPolicyNames),
                          [](const auto& info) {
                            std::string name(info.param);
                            std::replace(name.begin(), name.end(), '-', '_');
