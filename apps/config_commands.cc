@@ -10,6 +10,7 @@
 #include "apps/table.h"
 #include "metis/config/config.h"
 #include "metis/core/text.h"
+#include "metis/policy/policy.h"
 
 namespace metis::apps {
 namespace {
@@ -57,35 +58,44 @@ std::string TestInWords(const federation::TestSettings& test) {
   return Join(parts, " and ");
 }
 
-std::string TriggerInWords(const federation::Settings& settings) {
-  if (settings.policy.trigger == federation::TriggerKind::kAdaptive) return "adaptive";
-  uint32_t epochs = settings.trigger.local_epochs;
-  return Text("after ", epochs, epochs == 1 ? " local epoch" : " local epochs");
+// The values of their own that groups have of the chosen parts, and only those.
+std::vector<federation::PartKey> KeysOfGroups(const federation::Policy& policy) {
+  std::vector<federation::PartKey> keys;
+  for (const policy::Kind& kind : policy::Kinds()) {
+    for (const federation::PartKey& key : kind.chosen(policy)->keys) {
+      if (!key.column.empty()) keys.push_back(key);
+    }
+  }
+  return keys;
 }
 
-federation::CycleThresholds ThresholdsOf(const federation::TriggerSettings& trigger,
-                                         const std::string& group) {
-  auto own = trigger.group_thresholds.find(group);
-  return own == trigger.group_thresholds.end() ? trigger.thresholds : own->second;
+std::string InWords(const federation::KeyValue& value) {
+  return std::visit([](const auto& each) { return Text(each); }, value);
 }
 
-// The thresholds of the adaptive trigger only where they matter.
 void PrintGroups(const config::Config& config) {
-  bool adaptive = config.federation.policy.trigger == federation::TriggerKind::kAdaptive;
-  Table groups({{"group"},
-                {"learners", Align::kRight},
-                {"batch", Align::kRight},
-                {"evaluation", Align::kRight},
-                {"latency", Align::kRight},
-                {"Mbit/s", Align::kRight},
-                {adaptive ? "loss %" : "", Align::kRight},
-                {adaptive ? "tombstones" : "", Align::kRight}});
+  const std::vector<federation::PartKey> keys = KeysOfGroups(config.federation.policy);
+  std::vector<Table::Column> columns = {{"group"},
+                                        {"learners", Align::kRight},
+                                        {"batch", Align::kRight},
+                                        {"evaluation", Align::kRight},
+                                        {"latency", Align::kRight},
+                                        {"Mbit/s", Align::kRight}};
+  for (const federation::PartKey& key : keys) {
+    columns.push_back({std::string(key.column), Align::kRight});
+  }
+  Table groups(columns);
   for (const sim::DeviceGroup& group : config.simulation.groups) {
-    federation::CycleThresholds thresholds = ThresholdsOf(config.federation.trigger, group.name);
-    groups.AddRow({group.name, Text(group.learners), Text(group.batch_time),
-                   Text(group.evaluation_batch_time), Text(group.latency),
-                   Text(group.bandwidth_mbit_s), adaptive ? Text(thresholds.vc_loss_pct) : "",
-                   adaptive ? Text(thresholds.vc_tombstones) : ""});
+    std::vector<std::string> row = {group.name,
+                                    Text(group.learners),
+                                    Text(group.batch_time),
+                                    Text(group.evaluation_batch_time),
+                                    Text(group.latency),
+                                    Text(group.bandwidth_mbit_s)};
+    for (const federation::PartKey& key : keys) {
+      row.push_back(InWords(config.federation.values.Find(key, group.name)));
+    }
+    groups.AddRow(row);
   }
   groups.Print(std::cout, OutputIsTerminal());
 }
@@ -96,7 +106,7 @@ void PrintSummary(const config::Config& config) {
   table.AddRow({"policy", ValueOf(config, "federation.policy")});
   table.AddRow({"protocol", ValueOf(config, "federation.protocol")});
   table.AddRow({"weighting", ValueOf(config, "federation.weighting")});
-  table.AddRow({"update", TriggerInWords(config.federation)});
+  table.AddRow({"update", config.federation.policy.trigger->in_words(config.federation)});
   table.AddRow({"learners", ValueOf(config, "federation.learners")});
   table.AddRow({"data", Text("sizes ", ValueOf(config, "data.sizes"), ", classes ",
                              ValueOf(config, "data.classes"))});

@@ -6,6 +6,7 @@
 #include "apps/cli.h"
 #include "apps/kept_models.h"
 #include "metis/core/text.h"
+#include "metis/policy/policy.h"
 
 namespace metis::apps {
 namespace {
@@ -36,7 +37,7 @@ operations::Status FactsOfStatus(const ControllerSetup& setup, const std::string
   operations::Status facts;
   facts.program = Text("metis ", Version());
   facts.federation = setup.federation;
-  facts.policy = std::string(federation::NameOf(setup.config.federation.policy));
+  facts.policy = std::string(policy::NameOf(setup.config.federation.policy));
   facts.dataset = setup.config.source.dataset;
   facts.model = model == "auto" ? "built-in" : model;
   facts.parameters = schema.parameters();
@@ -49,7 +50,7 @@ operations::Status FactsOfStatus(const ControllerSetup& setup, const std::string
 store::ModelFacts FactsOfModels(const ControllerSetup& setup) {
   store::ModelFacts facts = setup.initial.facts;
   facts["dataset"] = setup.config.source.dataset;
-  facts["policy"] = std::string(federation::NameOf(setup.config.federation.policy));
+  facts["policy"] = std::string(policy::NameOf(setup.config.federation.policy));
   facts["seed"] = Text(setup.config.simulation.seed);
   facts["federation"] = setup.federation;
   return facts;

@@ -22,6 +22,7 @@
 #include "metis/core/text.h"
 #include "metis/drivers/processes.h"
 #include "metis/operations/status_board.h"
+#include "metis/policy/policy.h"
 #include "metis/report/audit_log.h"
 #include "metis/report/part_done.h"
 #include "metis/rpc/controller_server.h"
@@ -57,7 +58,7 @@ class ControllerRun {
   ControllerRun(const ControllerOptions& options, ControllerSetup setup)
       : options_(options),
         setup_(std::move(setup)),
-        console_(std::string(federation::NameOf(setup_.config.federation.policy))),
+        console_(std::string(policy::NameOf(setup_.config.federation.policy))),
         pool_(setup_.initial.model->schema()),
         board_(std::make_unique<operations::StatusBoard>(FactsOfStatus(setup_, options.run))) {}
   ~ControllerRun() {
@@ -345,7 +346,7 @@ Result<void> ControllerRun::Conclude() {
     const rpc::Traffic traffic = server_->traffic();
     const report::RunFacts facts{
         .program_version = std::string(apps::Version()),
-        .policy = std::string(federation::NameOf(setup_.config.federation.policy)),
+        .policy = std::string(policy::NameOf(setup_.config.federation.policy)),
         .seed = setup_.config.simulation.seed,
         .length = now - Instant(),
         .bytes_sent = traffic.bytes_sent + traffic.bytes_received,

@@ -6,10 +6,13 @@
 #include <fstream>
 #include <numeric>
 
+#include "metis/federation/part.h"
 #include "metis/sim/devices.h"
 
 namespace metis::apps {
 namespace {
+
+constexpr uint32_t kUsualEpochs = 4;  // of a cycle whose trigger does not say
 
 // Seconds from one update of a learner to its next, without waiting for anyone.
 double CycleSeconds(const config::Config& config, const learner::Workload& workload,
@@ -20,7 +23,8 @@ double CycleSeconds(const config::Config& config, const learner::Workload& workl
     examples *= 1 - config.training.validation_fraction;
   }
   const double steps = std::max(1.0, std::ceil(examples / config.training.batch_size));
-  return config.federation.trigger.local_epochs * steps * group.batch_time.seconds();
+  const auto fixed = config.federation.policy.trigger->fixed_epochs(config.federation);
+  return fixed.value_or(kUsualEpochs) * steps * group.batch_time.seconds();
 }
 
 }  // namespace
@@ -28,8 +32,7 @@ double CycleSeconds(const config::Config& config, const learner::Workload& workl
 std::optional<uint64_t> ForecastUpdates(const config::Config& config,
                                         const learner::Workload& workload) {
   const federation::StopSettings& stop = config.federation.stop;
-  const bool synchronous =
-      config.federation.policy.protocol == federation::ProtocolKind::kSynchronous;
+  const bool synchronous = config.federation.policy.protocol->rounds;
   const uint32_t learners = workload.learners();
   std::optional<double> updates;
   const auto at_most = [&](double bound) { updates = std::min(updates.value_or(bound), bound); };

@@ -17,6 +17,7 @@
 #include "apps/table.h"
 #include "metis/config/config.h"
 #include "metis/core/text.h"
+#include "metis/policy/policy.h"
 #include "metis/train/runtime.h"
 
 namespace metis::apps {
@@ -62,8 +63,7 @@ constexpr Shorthand kShorthands[] = {
 };
 
 Result<std::vector<std::string>> Policies(const std::string& text) {
-  std::vector<std::string> all(std::begin(federation::kPolicyNames),
-                               std::end(federation::kPolicyNames));
+  std::vector<std::string> all(std::begin(policy::kPolicyNames), std::end(policy::kPolicyNames));
   if (text == "all") return all;
   std::vector<std::string> chosen;
   for (std::string_view rest = text; !rest.empty();) {
@@ -72,7 +72,7 @@ Result<std::vector<std::string>> Policies(const std::string& text) {
     if (std::find(chosen.begin(), chosen.end(), name) != chosen.end()) {
       return Invalid(Text("--policy names ", name, " twice: each runs once"));
     }
-    if (!federation::PolicyNamed(name)) {
+    if (!policy::PolicyNamed(name)) {
       std::string nearest = Nearest(name, all);
       return Invalid(Text("--policy \"", name, "\": must be \"all\" or some of ", Join(all),
                           nearest.empty() ? "" : Text("; did you mean ", nearest, "?")));

@@ -17,6 +17,7 @@
 #include "apps/simulation_task.h"
 #include "metis/core/fingerprint.h"
 #include "metis/core/text.h"
+#include "metis/policy/policy.h"
 #include "metis/report/part_done.h"
 #include "metis/report/run_directory.h"
 #include "metis/sim/laws.h"
@@ -254,7 +255,7 @@ Result<report::Json> Conclude(const RunOptions& options, const config::Config& c
                               const KeptModels& kept, Begun& begun) {
   const federation::Controller& controller = simulator.controller();
   report::RunFacts facts{.program_version = std::string(Version()),
-                         .policy = std::string(federation::NameOf(config.federation.policy)),
+                         .policy = std::string(policy::NameOf(config.federation.policy)),
                          .seed = config.simulation.seed,
                          .length = simulator.now() - Instant(),
                          .bytes_sent = simulator.bytes_sent(),
@@ -315,7 +316,7 @@ Result<RunOutcome> Conduct(const RunOptions& options, const config::Config& conf
   simulator.SetRecorder(&kept);
   sim::Laws laws(config.federation, workload.initial(), workload.pool());
   if (options.faults) simulator.SetLaws(&laws);
-  const std::string policy(federation::NameOf(config.federation.policy));
+  const std::string policy(policy::NameOf(config.federation.policy));
   Result<void> recorded =
       RunWithProgress(Horizon(config), policy, simulator, *begun.writer, interrupted);
   if (simulator.failure()) {

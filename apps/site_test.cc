@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "metis/federation/settings.h"
+#include "metis/policy/policy.h"
 
 namespace metis::apps {
 namespace {
@@ -23,7 +24,7 @@ TEST(ParseShare, IsAPartOfSoManyFromZero) {
 
 config::Config Skewed(std::string_view policy) {
   config::Config config = config::DefaultConfig();
-  config.federation.policy = *federation::PolicyNamed(policy);
+  config.federation.policy = *policy::PolicyNamed(policy);
   config.federation.membership.learners = 3;
   config.data.sizes = data::SizeDistribution::kSkewed;
   config.simulation.builtin.training_examples = 300;

@@ -16,6 +16,7 @@
 
 #include "metis/core/text.h"
 #include "metis/drivers/processes.h"
+#include "metis/policy/policy.h"
 #include "metis/rpc/controller_server.h"
 #include "metis/rpc/participant_client.h"
 #include "metis/store/blob_store.h"
@@ -32,13 +33,13 @@ SchemaPtr MakeSchema(const ExchangeOptions& options) {
 
 federation::Settings MakeSettings(const ExchangeOptions& options) {
   federation::Settings settings;
-  settings.policy = *federation::PolicyNamed("sync-fedavg");
+  settings.policy = *policy::PolicyNamed("sync-fedavg");
   settings.membership.learners = options.learners;
-  settings.trigger.local_epochs = 1;
+  policy::Set(settings, "trigger.local_epochs", 1);
   settings.stop.rounds = options.rounds;
   store::StorageSettings storage;
   storage.durability = options.durable ? store::Durability::kFull : store::Durability::kNone;
-  settings.sync.keep_models = store::KeepsModels(storage);
+  settings.keep_models = store::KeepsModels(storage);
   return settings;
 }
 

@@ -3,6 +3,7 @@
 #include "apps/cli.h"
 #include "apps/doctor/checks.h"
 #include "metis/core/text.h"
+#include "metis/federation/part.h"
 
 namespace metis::apps::doctor {
 namespace {
@@ -13,13 +14,15 @@ constexpr uint64_t kSumsAsModels = 4;
 constexpr uint64_t kModelFiles = 6;
 constexpr uint64_t kEventBytes = 2048;  // of the record, with its notes
 constexpr uint64_t kMiB = 1u << 20;
+constexpr uint64_t kUsualEpochs = 4;      // of a cycle whose trigger does not say
 constexpr uint64_t kFewUpdates = 10'000;  // where nothing bounds their number
 
 // Between two snapshots the models of all updates stay.
 uint64_t BytesBetweenSnapshots(const config::Config& config, uint64_t model_bytes) {
   const federation::Settings& settings = config.federation;
-  uint64_t events = 1 + settings.trigger.local_epochs;  // of one update
-  if (settings.policy.weighting == federation::WeightingKind::kValidation) {
+  const auto epochs = settings.policy.trigger->fixed_epochs(settings);
+  uint64_t events = 1 + epochs.value_or(kUsualEpochs);  // of one update
+  if (settings.policy.weighting->evaluation != nullptr) {
     events += settings.membership.learners - 1;
   }
   const uint64_t updates = config.storage.snapshot_every / events + 1;
@@ -42,7 +45,7 @@ uint64_t MostUpdates(const config::Config& config) {
 
 Needs ForecastNeeds(const config::Config& config, uint64_t model_bytes, bool replayable) {
   const uint64_t learners = config.federation.membership.learners;
-  const bool rounds = config.federation.policy.protocol == federation::ProtocolKind::kSynchronous;
+  const bool rounds = config.federation.policy.protocol->rounds;
   Needs needs;
   const bool durable = config.storage.durability == store::Durability::kFull;
   if (store::KeepsModels(config.storage)) {
@@ -54,7 +57,7 @@ Needs ForecastNeeds(const config::Config& config, uint64_t model_bytes, bool rep
 
   uint64_t latest = learners * model_bytes;
   // A finished round's are on the disk only, or nowhere.
-  if (rounds && (durable || !config.federation.sync.keep_models)) latest = 0;
+  if (rounds && (durable || !config.federation.keep_models)) latest = 0;
   if (config.storage.memory_mb > 0) latest = std::min(latest, config.storage.memory_mb * kMiB);
   const uint64_t arriving =
       std::min(config.network.receive_budget_mb * kMiB, learners * model_bytes);

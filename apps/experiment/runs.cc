@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "metis/core/text.h"
+#include "metis/policy/policy.h"
 #include "metis/report/run_directory.h"
 #include "metis/report/run_files.h"
 
@@ -83,9 +84,9 @@ Result<ExperimentRun> PlanRun(const TableSpec& table, size_t row, size_t column,
   const std::string& policy = table.columns[column].policy;
   Result<config::Config> full = ReadCell(file, {});
   if (!full) return full.error();
-  if (federation::NameOf(full->federation.policy) != policy) {
+  if (policy::NameOf(full->federation.policy) != policy) {
     return Invalid(Text(file, " is the cell of ", policy, ", but its policy is ",
-                        federation::NameOf(full->federation.policy)));
+                        policy::NameOf(full->federation.policy)));
   }
   const uint64_t seed = full->simulation.seed + offset;
   Result<std::vector<config::Assignment>> keys = ScaledKeys(*full, scale);

@@ -165,10 +165,9 @@ std::optional<double> MostImages(const config::Config& config) {
     }
     bound(batches * config.training.batch_size);
   }
-  const federation::TriggerSettings& trigger = config.federation.trigger;
-  const bool fixed = config.federation.policy.trigger == federation::TriggerKind::kEpochs;
-  if (amounts.rounds && amounts.training_examples && fixed) {
-    bound(static_cast<double>(*amounts.training_examples) * trigger.local_epochs *
+  const auto epochs = config.federation.policy.trigger->fixed_epochs(config.federation);
+  if (amounts.rounds && amounts.training_examples && epochs) {
+    bound(static_cast<double>(*amounts.training_examples) * *epochs *
           static_cast<double>(*amounts.rounds));
   }
   return most;

@@ -10,6 +10,7 @@
 #include "metis/config/suggest.h"
 #include "metis/core/text.h"
 #include "metis/federation/settings.h"
+#include "metis/policy/policy.h"
 
 namespace metis::apps {
 namespace {
@@ -58,9 +59,8 @@ Result<void> ReadColumn(const DocumentSection& section, TableSpec& table) {
   if (!policy) return policy.error();
   Result<std::string> label = TextOf(section, "label");
   if (!label) return label.error();
-  if (!federation::PolicyNamed(*policy)) {
-    std::vector<std::string> all(std::begin(federation::kPolicyNames),
-                                 std::end(federation::kPolicyNames));
+  if (!policy::PolicyNamed(*policy)) {
+    std::vector<std::string> all(std::begin(policy::kPolicyNames), std::end(policy::kPolicyNames));
     return Invalid(Text(section.place.text, ": there is no policy \"", *policy, "\"",
                         config::DidYouMean(": ", *policy, all)));
   }

@@ -7,6 +7,7 @@
 
 #include "apps/experiment/testing.h"
 #include "metis/config/config.h"
+#include "metis/policy/policy.h"
 
 namespace metis::apps {
 namespace {
@@ -157,11 +158,11 @@ TEST(Experiments, CellsOfARowDifferOnlyInThePolicyAndWhatBelongsToIt) {
       for (size_t column = 0; column < table.columns.size(); ++column) {
         config::Config cell = Cell(table, row, column);
         const bool fedasync = table.columns[column].policy == "fedasync";
-        EXPECT_EQ(federation::NameOf(cell.federation.policy), table.columns[column].policy);
+        EXPECT_EQ(policy::NameOf(cell.federation.policy), table.columns[column].policy);
         EXPECT_EQ(cell.training.proximal, fedasync ? 0.005 : 0);
         cell.federation.policy = first.federation.policy;
         cell.training.proximal = first.training.proximal;
-        cell.federation.trigger.group_thresholds = first.federation.trigger.group_thresholds;
+        cell.federation.values.CopyGroups(first.federation.values);
         EXPECT_EQ(cell, first) << table.FileOf(row, column);
       }
     }
@@ -192,7 +193,7 @@ TEST(Experiments, AreThoseOfThePaper) {
     const bool homogeneous = table.name == "cifar10-homogeneous";
     EXPECT_EQ(cell.simulation.seed, 1990u);
     EXPECT_EQ(cell.federation.membership.learners, 10u);
-    EXPECT_EQ(cell.federation.trigger.local_epochs, 4u);
+    EXPECT_EQ(config::ValueOf(cell, "trigger.local_epochs"), "4");
     ASSERT_EQ(cell.simulation.groups.size(), homogeneous ? 1u : 2u);
     EXPECT_EQ(cell.simulation.groups[0].batch_time, Duration::Milliseconds(250));
     // 200 rounds of 4 epochs of 5,000 examples in batches of 100.

@@ -7,6 +7,7 @@
 
 #include "metis/config/config.h"
 #include "metis/core/text.h"
+#include "metis/policy/policy.h"
 
 namespace metis::config {
 namespace {
@@ -37,13 +38,13 @@ TEST(Assignment, WinsOverTheFile) {
   EXPECT_EQ(config.federation.membership.learners, 6u);
   EXPECT_EQ(config.federation.stop.duration, std::nullopt);
   EXPECT_EQ(config.federation.stop.requests, 12u);
-  EXPECT_EQ(config.federation.validation.metric, Metric::kAccuracy);
+  EXPECT_EQ(ValueOf(config, "validation.metric"), "accuracy");
   EXPECT_EQ(config.simulation.groups[1].learners, 3u);
 }
 
 TEST(Assignment, OfAPolicyWinsOverAllThatAResolvedFileSaysOfOne) {
-  for (std::string_view before : federation::kPolicyNames) {
-    for (std::string_view after : federation::kPolicyNames) {
+  for (std::string_view before : policy::kPolicyNames) {
+    for (std::string_view after : policy::kPolicyNames) {
       const std::string file = Text("[federation]\nseed = 7\npolicy = \"", before, "\"\n");
       const Assignment policy{"federation.policy", std::string(after), "--policy"};
       EXPECT_EQ(Parsed(FormatConfig(Parsed(file)), {policy}), Parsed(file, {policy}))
@@ -58,9 +59,9 @@ TEST(Assignment, OfAPolicyYieldsToItsPartsOnTheSameCommandLineInAnyOrder) {
   const Assignment trigger = Set("federation.trigger=adaptive");
   for (const std::vector<Assignment>& both : {std::vector{policy, trigger}, {trigger, policy}}) {
     const federation::Policy its = Parsed(resolved, both).federation.policy;
-    EXPECT_EQ(its.protocol, federation::ProtocolKind::kSynchronous);
-    EXPECT_EQ(its.weighting, federation::WeightingKind::kTrainingExamples);
-    EXPECT_EQ(its.trigger, federation::TriggerKind::kAdaptive);
+    EXPECT_EQ(its.protocol->name, "synchronous");
+    EXPECT_EQ(its.weighting->name, "training-examples");
+    EXPECT_EQ(its.trigger->name, "adaptive");
   }
 }
 

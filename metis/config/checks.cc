@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <optional>
 
+#include "metis/config/document.h"
 #include "metis/config/suggest.h"
 #include "metis/core/text.h"
 #include "metis/data/catalogue.h"
+#include "metis/policy/policy.h"
 
 namespace metis::config {
 namespace {
@@ -51,26 +53,27 @@ void CheckMembership(const federation::Settings& settings, Conflicts& out) {
   }
 }
 
-void CheckValidation(const federation::Settings& settings, Conflicts& out) {
-  bool weighs = settings.policy.weighting == federation::WeightingKind::kValidation;
-  if (weighs && !settings.validation.count_own && settings.membership.learners < 2) {
-    out.push_back({{"validation.count_own_validation", "federation.learners"},
-                   "count_own_validation = false leaves no evaluator for a single learner"});
+void CheckParts(const federation::Settings& settings, Conflicts& out) {
+  for (auto& [keys, message] : policy::FindConflicts(settings)) {
+    out.push_back({std::move(keys), std::move(message)});
   }
-  if (weighs && settings.policy.protocol == federation::ProtocolKind::kFedAsync) {
-    out.push_back({{"federation.weighting", "federation.protocol"},
-                   "weighting = \"validation\" has no effect with protocol = \"fedasync\", which "
-                   "weighs by staleness alone: use protocol = \"asynchronous\" for it"});
+}
+
+std::string ProtocolsWithRounds() {
+  std::vector<std::string> names;
+  for (const federation::ProtocolPart* part : policy::AllParts().protocols) {
+    if (part->rounds) names.push_back(Quoted(part->name));
   }
+  return Join(names, " or ");
 }
 
 void CheckStop(const federation::Settings& settings, Conflicts& out) {
   const federation::StopSettings& stop = settings.stop;
   const federation::TestSettings& test = settings.test;
-  if (stop.rounds && settings.policy.protocol != federation::ProtocolKind::kSynchronous) {
+  if (stop.rounds && !settings.policy.protocol->rounds) {
     out.push_back({{"stop.rounds", "federation.protocol", "federation.policy"},
-                   Text("rounds = ", *stop.rounds,
-                        " is for the protocol \"synchronous\": use requests to bound commits")});
+                   Text("rounds = ", *stop.rounds, " is for the protocol ", ProtocolsWithRounds(),
+                        ": use requests to bound commits")});
   }
   bool by_accuracy = stop.target_accuracy || stop.patience;
   if (by_accuracy && !test.every && !test.every_commits) {
@@ -106,9 +109,13 @@ void CheckGroups(const Config& config, Conflicts& out) {
                     "), but [federation] learners = ", learners,
                     ": change one, or leave out a group's learners to give it the rest")});
   }
-  for (const auto& [name, thresholds] : config.federation.trigger.group_thresholds) {
+  for (const std::string& name : config.federation.values.Groups()) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
-    out.push_back({{Text("group.", name, ".vc_loss_pct"), Text("group.", name, ".vc_tombstones")},
+    std::vector<std::string> paths;
+    for (const federation::PartKey& key : policy::Keys()) {
+      if (!key.column.empty()) paths.push_back(Text("group.", name, ".", key.name));
+    }
+    out.push_back({std::move(paths),
                    Text("there are thresholds for a group \"", name, "\", which does not exist",
                         DidYouMean(": ", name, names), " (groups: ", Join(names), ")")});
   }
@@ -196,7 +203,7 @@ void CheckBuiltin(const Config& config, Conflicts& out) {
 Conflicts FindConflicts(const Config& config) {
   Conflicts out;
   CheckMembership(config.federation, out);
-  CheckValidation(config.federation, out);
+  CheckParts(config.federation, out);
   CheckStop(config.federation, out);
   CheckGroups(config, out);
   CheckClassRuns(config, out);

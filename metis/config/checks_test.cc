@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "metis/policy/policy.h"
+
 namespace metis::config {
 namespace {
 
@@ -92,7 +94,7 @@ TEST(Conflicts, GroupsHaveDifferentNames) {
 
 TEST(Conflicts, ThresholdsAreOfGroupsThatExist) {
   Config config = DefaultConfig();
-  config.federation.trigger.group_thresholds["fats"] = {1, 1};
+  policy::SetOfGroup(config.federation, "fats", "trigger.vc_tombstones", 1);
   ASSERT_EQ(FindConflicts(config).size(), 1u);
   EXPECT_EQ(
       FindConflicts(config)[0].message,

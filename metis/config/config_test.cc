@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "metis/core/text.h"
+#include "metis/policy/policy.h"
 
 namespace metis::config {
 namespace {
@@ -33,6 +34,9 @@ Assignment Set(std::string text) { return ParseAssignment(text).value(); }
 
 TEST(ParseConfig, AnEmptyFileIsTheDefaultOfEverySettingAndEndsAfterAnHour) {
   Config expected;
+  expected.federation.policy = *policy::PolicyNamed("async-dvw");
+  policy::SetOfGroup(expected.federation, "slow", "trigger.vc_loss_pct", 1.0);
+  policy::SetOfGroup(expected.federation, "slow", "trigger.vc_tombstones", 1);
   expected.federation.stop.duration = Duration::Hours(1);
   expected.federation.test.every = Duration::Seconds(36);
   EXPECT_EQ(Parsed(""), expected);
@@ -62,10 +66,10 @@ features = 5
 name = "edge"
 batch_time = "1.5s"
 )");
-  EXPECT_EQ(federation::NameOf(config.federation.policy), "sync-dvw");
+  EXPECT_EQ(policy::NameOf(config.federation.policy), "sync-dvw");
   EXPECT_EQ(config.simulation.seed, 7u);
-  EXPECT_EQ(config.federation.sync.round_deadline, Duration::Seconds(30));
-  EXPECT_EQ(config.federation.validation.metric, Metric::kMatthews);
+  EXPECT_EQ(ValueOf(config, "sync.round_deadline"), "30s");
+  EXPECT_EQ(ValueOf(config, "validation.metric"), "matthews");
   EXPECT_EQ(config.federation.stop.rounds, 200u);
   EXPECT_EQ(config.federation.stop.duration, std::nullopt);
   EXPECT_EQ(config.training.learning_rate, 1.0);
@@ -80,7 +84,7 @@ batch_time = "1.5s"
 
 TEST(ParseConfig, RoundsKeepTheirModelsWhereThatCostsNoMemory) {
   const auto keep = [](std::string_view storage) {
-    return Parsed(Text("[storage]\n", storage)).federation.sync.keep_models;
+    return Parsed(Text("[storage]\n", storage)).federation.keep_models;
   };
   EXPECT_TRUE(keep(""));
   EXPECT_TRUE(keep("memory_mb = 100"));
@@ -230,15 +234,15 @@ TEST(ParseConfig, TellsASectionFromAList) {
 }
 
 TEST(ParseConfig, EveryPolicyHasItsProtocolWeightingAndTrigger) {
-  for (std::string_view name : federation::kPolicyNames) {
+  for (std::string_view name : policy::kPolicyNames) {
     Config config = Parsed("", {{"federation.policy", std::string(name), "--policy"}});
-    EXPECT_EQ(config.federation.policy, federation::PolicyNamed(name)) << name;
+    EXPECT_EQ(config.federation.policy, policy::PolicyNamed(name)) << name;
   }
 }
 
 TEST(ParseConfig, WhatIsSetByItselfWinsOverThePolicy) {
   Config config = Parsed("[federation]\npolicy = \"sync-fedavg\"\nprotocol = \"asynchronous\"\n");
-  EXPECT_EQ(federation::NameOf(config.federation.policy), "async-fedavg");
+  EXPECT_EQ(policy::NameOf(config.federation.policy), "async-fedavg");
 }
 
 TEST(ParseConfig, ACustomPolicyNeedsAllThreeOfItsParts) {
@@ -277,8 +281,11 @@ TEST(ParseConfig, AGroupsThresholdsGoToTheTrigger) {
   Config config = Parsed(
       "[trigger]\nvc_loss_pct = 2\n[[group]]\nname = \"fast\"\n"
       "[[group]]\nname = \"slow\"\nvc_tombstones = 1\n");
-  EXPECT_EQ(config.federation.trigger.group_thresholds,
-            (std::map<std::string, federation::CycleThresholds>{{"slow", {2, 1}}}));
+  const federation::PartValues& values = config.federation.values;
+  EXPECT_EQ(values.Groups(), std::set<std::string>{"slow"});
+  EXPECT_EQ(values.Get<double>(policy::KeyNamed("trigger.vc_loss_pct"), "slow"), 2);
+  EXPECT_EQ(values.Get<int>(policy::KeyNamed("trigger.vc_tombstones"), "slow"), 1);
+  EXPECT_EQ(values.Get<int>(policy::KeyNamed("trigger.vc_tombstones"), "fast"), 4);
 }
 
 TEST(ParseConfig, AGroupNeedsAName) {

@@ -5,20 +5,8 @@
 namespace metis::config {
 namespace {
 
-constexpr double kFedAsyncProximal = 0.005;  // rho of FedAsync
 constexpr Duration kDefaultDuration = Duration::Hours(1);
 constexpr int64_t kTestsPerRun = 100;  // the test set is evaluated every 1 % of the run
-
-federation::Policy ResolvePolicy(const Draft& draft) {
-  federation::Policy policy;
-  if (draft.policy && *draft.policy != kCustomPolicy) {
-    policy = federation::PolicyNamed(*draft.policy).value();
-  }
-  policy.protocol = draft.protocol.value_or(policy.protocol);
-  policy.weighting = draft.weighting.value_or(policy.weighting);
-  policy.trigger = draft.trigger.value_or(policy.trigger);
-  return policy;
-}
 
 void ResolveStop(federation::StopSettings& stop) {
   bool any = stop.duration || stop.rounds || stop.requests || stop.target_accuracy || stop.patience;
@@ -57,19 +45,16 @@ void ShareLearners(uint32_t learners, std::vector<GroupDraft>& groups) {
 
 void ResolveGroups(std::vector<GroupDraft> groups, Config& config) {
   ShareLearners(config.federation.membership.learners, groups);
-  federation::TriggerSettings& trigger = config.federation.trigger;
   config.simulation.groups.clear();
-  trigger.group_thresholds.clear();
+  config.federation.values.ClearGroups();
   for (const GroupDraft& group : groups) {
     sim::DeviceGroup device = group.device;
     device.learners = group.learners.value();
     device.evaluation_batch_time =
         group.evaluation_batch_time.value_or(33 * (device.batch_time / 100));
     config.simulation.groups.push_back(device);
-    if (group.vc_loss_pct || group.vc_tombstones) {
-      trigger.group_thresholds[device.name] = {
-          .vc_loss_pct = group.vc_loss_pct.value_or(trigger.thresholds.vc_loss_pct),
-          .vc_tombstones = group.vc_tombstones.value_or(trigger.thresholds.vc_tombstones)};
+    for (const auto& [path, value] : group.own) {
+      config.federation.values.SetOfGroup(*policy::FindKey(path), device.name, value);
     }
   }
 }
@@ -81,27 +66,38 @@ std::vector<GroupDraft> DefaultGroups() {
   for (const sim::DeviceGroup& device : sim::Settings().groups) {
     GroupDraft group;
     group.device = device;
-    const auto thresholds = federation::TriggerSettings().group_thresholds;
-    if (auto own = thresholds.find(device.name); own != thresholds.end()) {
-      group.vc_loss_pct = own->second.vc_loss_pct;
-      group.vc_tombstones = own->second.vc_tombstones;
+    for (const federation::PartKey& key : policy::Keys()) {
+      for (const federation::PartKey::OfGroup& own : key.group_defaults) {
+        if (own.group == device.name) group.own[key.Path()] = key.Value(own.value);
+      }
     }
     groups.push_back(group);
   }
   return groups;
 }
 
-double DefaultProximal(federation::ProtocolKind protocol) {
-  const bool mixing = protocol == federation::ProtocolKind::kFedAsync;
-  return mixing ? kFedAsyncProximal : learner::TrainingSettings().proximal;
+double DefaultProximal(const federation::ProtocolPart& protocol) {
+  return protocol.proximal.value_or(learner::TrainingSettings().proximal);
+}
+
+federation::Policy ResolvePolicy(const Draft& draft) {
+  const bool named = draft.policy && *draft.policy != policy::kCustomPolicy;
+  federation::Policy policy =
+      policy::PolicyNamed(named ? *draft.policy : policy::kDefaultPolicy).value();
+  for (size_t i = 0; i < draft.parts.size(); ++i) {
+    // A protocol comes before the aggregator that it brings with it.
+    if (draft.parts[i]) policy = policy::With(policy, policy::Kinds()[i].key, *draft.parts[i]);
+  }
+  return policy;
 }
 
 Config Resolve(const Draft& draft) {
   Config config = draft.config;
   config.federation.policy = ResolvePolicy(draft);
   config.training.proximal =
-      draft.proximal.value_or(DefaultProximal(config.federation.policy.protocol));
-  config.federation.sync.keep_models = store::KeepsModels(config.storage);
+      draft.proximal.value_or(DefaultProximal(*config.federation.policy.protocol));
+  config.federation.keep_models = store::KeepsModels(config.storage);
+  config.federation.seed = config.simulation.seed;
   ResolveStop(config.federation.stop);
   ResolveTest(config.federation.stop, config.federation.test);
   ResolveGroups(draft.groups.empty() ? DefaultGroups() : draft.groups, config);
@@ -112,20 +108,19 @@ Draft DraftOf(const Config& config) {
   Draft draft;
   draft.config = config;
   const federation::Policy& policy = config.federation.policy;
-  draft.policy = std::string(federation::NameOf(policy));
-  draft.protocol = policy.protocol;
-  draft.weighting = policy.weighting;
-  draft.trigger = policy.trigger;
+  draft.policy = std::string(policy::NameOf(policy));
+  for (size_t i = 0; i < draft.parts.size(); ++i) {
+    draft.parts[i] = std::string(policy::Kinds()[i].chosen(policy)->name);
+  }
   draft.proximal = config.training.proximal;
   for (const sim::DeviceGroup& device : config.simulation.groups) {
     GroupDraft group;
     group.device = device;
     group.learners = device.learners;
     group.evaluation_batch_time = device.evaluation_batch_time;
-    const auto& thresholds = config.federation.trigger.group_thresholds;
-    if (auto own = thresholds.find(device.name); own != thresholds.end()) {
-      group.vc_loss_pct = own->second.vc_loss_pct;
-      group.vc_tombstones = own->second.vc_tombstones;
+    for (const federation::PartKey& key : policy::Keys()) {
+      const auto own = config.federation.values.OfGroup(key, device.name);
+      if (own) group.own[key.Path()] = *own;
     }
     draft.groups.push_back(group);
   }

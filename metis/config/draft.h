@@ -3,38 +3,39 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "metis/config/config.h"
+#include "metis/policy/policy.h"
 
 namespace metis::config {
 
-// One [[group]]: its machine, and its thresholds of the adaptive trigger.
+// One [[group]]: its machine, and its own values of the keys of parts.
 struct GroupDraft {
   sim::DeviceGroup device;           // `learners` and `evaluation_batch_time` are below
   std::optional<uint32_t> learners;  // default: an even share of those left
-  std::optional<Duration> evaluation_batch_time;  // default: a third of batch_time
-  std::optional<double> vc_loss_pct;              // default: that of [trigger]
-  std::optional<uint32_t> vc_tombstones;          // default: that of [trigger]
+  std::optional<Duration> evaluation_batch_time;    // default: a third of batch_time
+  std::map<std::string, federation::KeyValue> own;  // by path; default: everybody's
 };
 
 struct Draft {
   Config config;  // all that has a default of its own
   std::optional<std::string> policy;
-  std::optional<federation::ProtocolKind> protocol;    // default: the policy's
-  std::optional<federation::WeightingKind> weighting;  // default: the policy's
-  std::optional<federation::TriggerKind> trigger;      // default: the policy's
-  std::optional<double> proximal;                      // default: DefaultProximal()
-  std::vector<GroupDraft> groups;                      // default: DefaultGroups()
+  // The chosen parts by name, one for each of policy::Kinds(); default: the policy's.
+  std::vector<std::optional<std::string>> parts =
+      std::vector<std::optional<std::string>>(policy::Kinds().size());
+  std::optional<double> proximal;  // default: DefaultProximal()
+  std::vector<GroupDraft> groups;  // default: DefaultGroups()
 };
 
-// What training.proximal is where it is not set: FedAsync's rho, else 0.
-double DefaultProximal(federation::ProtocolKind protocol);
+// The policy that the draft's name and parts make up.
+federation::Policy ResolvePolicy(const Draft& draft);
 
-// Stands for a combination of protocol, weighting and trigger that no policy has.
-inline constexpr std::string_view kCustomPolicy = "custom";
+// What training.proximal is where it is not set.
+double DefaultProximal(const federation::ProtocolPart& protocol);
 
 // A fast and a slow one, with an even share of the learners each.
 std::vector<GroupDraft> DefaultGroups();

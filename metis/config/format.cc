@@ -7,6 +7,7 @@
 #include "metis/config/config.h"
 #include "metis/config/draft.h"
 #include "metis/config/keys.h"
+#include "metis/config/part_keys.h"
 #include "metis/core/text.h"
 
 namespace metis::config {
@@ -42,7 +43,7 @@ std::string Assignments(const std::vector<Key<Target>>& keys, const Target& targ
 // The default in words: of a key whose default depends on others, else its value.
 template <typename Target>
 std::string DefaultOf(const Key<Target>& key, const Target& defaults) {
-  return key.default_words.empty() ? key.Write(defaults) : std::string(key.default_words);
+  return key.default_words.empty() ? key.Write(defaults) : key.default_words;
 }
 
 template <typename Target>
@@ -168,9 +169,8 @@ std::string FormatReference() {
   out += Text(
       "\n## [[", kGroup, "]]\n\n", kGroupDocumentation,
       " Without any, there are two:\n`fast` with the defaults below, and `slow`, which takes ten "
-      "times as long for a batch\nand has `vc_loss_pct = 1` and `vc_tombstones = 1` of its "
-      "own.\n\n",
-      MarkdownTable(GroupKeys(), PlainGroup()));
+      "times as long for a batch\nand has ",
+      OwnValuesInWords("slow"), " of its own.\n\n", MarkdownTable(GroupKeys(), PlainGroup()));
   return out;
 }
 

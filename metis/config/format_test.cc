@@ -10,36 +10,23 @@
 #include "metis/config/document.h"
 #include "metis/config/keys.h"
 #include "metis/core/text.h"
+#include "metis/policy/policy.h"
 
 namespace metis::config {
 namespace {
 
-// For every key a value that is not its default; all of them fit together.
-const std::vector<std::pair<std::string, std::string>> kOtherValues = {
+using Assignments = std::vector<std::pair<std::string, std::string>>;
+
+// For every key a value that is not its default; all of them fit together. Those of parts follow
+// from their declarations.
+const Assignments kOtherValues = {
     {"federation.policy", "sync-fedavg"},
-    {"federation.protocol", "synchronous"},
-    {"federation.weighting", "training-examples"},
-    {"federation.trigger", "adaptive"},
     {"federation.learners", "13"},
     {"federation.start_with", "7"},
     {"federation.quorum", "3"},
     {"federation.max_learners", "77"},
     {"federation.max_parameter", "1234.5"},
     {"federation.seed", "9223372036854775807"},
-    {"sync.round_deadline", "90s"},
-    {"sync.late_updates", "keep"},
-    {"fedasync.alpha", "0.6"},
-    {"fedasync.staleness_exponent", "0.1"},
-    {"validation.metric", "geometric-mean"},
-    {"validation.count_own_validation", "false"},
-    {"validation.min_coverage", "1"},
-    {"validation.deadline", "1.5s"},
-    {"trigger.local_epochs", "8"},
-    {"trigger.vc_loss_pct", "0.3"},
-    {"trigger.vc_tombstones", "2"},
-    {"trigger.staleness_window", "5"},
-    {"trigger.staleness_statistic", "mean"},
-    {"trigger.max_epochs", "50"},
     {"membership.heartbeat", "3s"},
     {"membership.silence", "31s"},
     {"membership.lease", "forever"},
@@ -88,9 +75,44 @@ const std::vector<std::pair<std::string, std::string>> kOtherValues = {
     {"group.fast.evaluation_batch_time", "0s"},
     {"group.slow.latency", "80ms"},
     {"group.fast.bandwidth_mbit_s", "33.25"},
-    {"group.slow.vc_loss_pct", "1.5"},
-    {"group.fast.vc_tombstones", "0"},
 };
+
+std::string AnotherValue(const federation::PartKey& key) {
+  using namespace federation;
+  const KeyValue value = key.Default();
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "false" : "true";
+  if (const auto* range = std::get_if<WholeRange>(&key.allowed)) {
+    const int64_t whole = std::get<int64_t>(value);
+    return Text(whole < range->max ? whole + 1 : whole - 1);
+  }
+  if (const auto* range = std::get_if<NumberRange>(&key.allowed)) {
+    const double middle = range->min + (std::min(range->max, range->min + 1) - range->min) * 0.375;
+    return Text(middle == std::get<double>(value) ? middle / 2 : middle);
+  }
+  if (std::holds_alternative<TimeRange>(key.allowed)) {
+    const Duration time = std::get<Duration>(value);
+    return time == Duration::Forever() ? "90s" : FormatDuration(time / 4);
+  }
+  const auto& words = std::get<WordList>(key.allowed).words;
+  return std::string(words[0] == std::get<std::string>(value) ? words[1] : words[0]);
+}
+
+Assignments OtherValues() {
+  Assignments others = kOtherValues;
+  const federation::Policy usual = *policy::PolicyNamed(policy::kDefaultPolicy);
+  for (const policy::Kind& kind : policy::Kinds()) {
+    for (const federation::Part* part : kind.choices) {
+      if (part == kind.chosen(usual)) continue;
+      others.emplace_back(Text("federation.", kind.key), part->name);
+      break;
+    }
+  }
+  for (const federation::PartKey& key : policy::Keys()) {
+    others.emplace_back(key.Path(), AnotherValue(key));
+    if (!key.column.empty()) others.emplace_back(Text("group.slow.", key.name), AnotherValue(key));
+  }
+  return others;
+}
 
 Assignment Set(const std::pair<std::string, std::string>& pair) {
   return {pair.first, pair.second, "--set " + pair.first};
@@ -108,7 +130,7 @@ TEST(FormatConfig, OfTheDefaultsReadsBackEqual) { ExpectReadsBack(DefaultConfig(
 
 TEST(FormatConfig, OfAnyKeysChangeReadsBackEqualAndDiffersFromTheDefaults) {
   std::set<std::string> seen = {"stop.rounds", "group.name"};  // tried below; no default
-  for (const auto& pair : kOtherValues) {
+  for (const auto& pair : OtherValues()) {
     Result<Config> config = ParseConfig("", "f.toml", std::vector{Set(pair)});
     ASSERT_TRUE(config) << config.error().message;
     EXPECT_NE(*config, DefaultConfig()) << pair.first;
@@ -131,7 +153,7 @@ TEST(FormatConfig, OfAnyCombinationReadsBackEqual) {
     SCOPED_TRACE(seed);
     std::vector<Assignment> some;
     uint64_t state = seed * 0x9e3779b97f4a7c15u + 1;
-    for (const auto& pair : kOtherValues) {
+    for (const auto& pair : OtherValues()) {
       state = state * 6364136223846793005u + 1442695040888963407u;
       if (state >> 63) some.push_back(Set(pair));
     }
@@ -142,7 +164,7 @@ TEST(FormatConfig, OfAnyCombinationReadsBackEqual) {
 }
 
 TEST(FormatConfig, OfEveryPolicyAndOfNoneReadsBackEqual) {
-  for (std::string_view name : federation::kPolicyNames) {
+  for (std::string_view name : policy::kPolicyNames) {
     ExpectReadsBack(
         ParseConfig("", "f.toml", std::vector{Set({"federation.policy", std::string(name)})})
             .value());
@@ -153,7 +175,7 @@ TEST(FormatConfig, OfEveryPolicyAndOfNoneReadsBackEqual) {
                       "[stop]\nrequests = 7\n[[group]]\nname = \"only_one\"\n",
                       "f.toml")
                       .value();
-  EXPECT_EQ(federation::NameOf(custom.federation.policy), "custom");
+  EXPECT_EQ(policy::NameOf(custom.federation.policy), "custom");
   ExpectReadsBack(custom);
   Config rounds =
       ParseConfig("[federation]\npolicy = \"sync-dvw\"\n[stop]\nrounds = 450\n", "f.toml").value();

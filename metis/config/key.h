@@ -29,11 +29,11 @@ inline constexpr std::string_view kForever = "forever";  // the duration that ne
 template <typename Target>
 struct Key {
   std::string_view name;
-  std::string_view documentation;
-  std::string type;                // "whole number, between 1 and 10"
-  std::string_view default_words;  // in place of the default's value
-  bool optional = false;           // takes "none"
-  bool suggested = false;          // stands in the template uncommented
+  std::string documentation;
+  std::string type;           // "whole number, between 1 and 10"
+  std::string default_words;  // in place of the default's value
+  bool optional = false;      // takes "none"
+  bool suggested = false;     // stands in the template uncommented
   std::function<Result<void>(const Value&, Target&)> read;
   std::function<void(Target&)> reset;                              // of an optional field
   std::function<std::optional<std::string>(const Target&)> write;  // as TOML; nothing if unset
@@ -53,8 +53,8 @@ struct Key {
     type += ", or \"none\"";
     return std::move(*this);
   }
-  Key DefaultsTo(std::string_view words) && {
-    default_words = words;
+  Key DefaultsTo(std::string words) && {
+    default_words = std::move(words);
     return std::move(*this);
   }
   Key Suggested() && {

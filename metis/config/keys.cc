@@ -3,15 +3,13 @@
 #include <algorithm>
 #include <charconv>
 
+#include "metis/config/part_keys.h"
+#include "metis/policy/policy.h"
+
 namespace metis::config {
 namespace {
 
-using federation::LateUpdates;
 using federation::LeaseEnd;
-using federation::ProtocolKind;
-using federation::StalenessStatistic;
-using federation::TriggerKind;
-using federation::WeightingKind;
 
 using Keys = std::vector<Key<Draft>>;
 
@@ -31,29 +29,12 @@ constexpr double kLeastBandwidth = 0.001;  // the largest model takes a century,
 
 Words<std::string> PolicyWords() {
   Words<std::string> words;
-  for (std::string_view name : federation::kPolicyNames) words.push_back({name, std::string(name)});
-  words.push_back({kCustomPolicy, std::string(kCustomPolicy)});
+  for (std::string_view name : policy::kPolicyNames) words.push_back({name, std::string(name)});
+  words.push_back({policy::kCustomPolicy, std::string(policy::kCustomPolicy)});
   return words;
 }
 
-const Words<ProtocolKind> kProtocols = {{"synchronous", ProtocolKind::kSynchronous},
-                                        {"asynchronous", ProtocolKind::kAsynchronous},
-                                        {"fedasync", ProtocolKind::kFedAsync}};
-const Words<WeightingKind> kWeightings = {{"training-examples", WeightingKind::kTrainingExamples},
-                                          {"validation", WeightingKind::kValidation}};
-const Words<TriggerKind> kTriggers = {{"epochs", TriggerKind::kEpochs},
-                                      {"adaptive", TriggerKind::kAdaptive}};
-const Words<LateUpdates> kLateUpdates = {{"refuse", LateUpdates::kRefuse},
-                                         {"keep", LateUpdates::kKeep}};
 const Words<LeaseEnd> kLeaseEnds = {{"keep", LeaseEnd::kKeep}, {"withdraw", LeaseEnd::kWithdraw}};
-const Words<StalenessStatistic> kStatistics = {{"median", StalenessStatistic::kMedian},
-                                               {"mean", StalenessStatistic::kMean},
-                                               {"maximum", StalenessStatistic::kMaximum}};
-const Words<Metric> kMetrics = {{"micro-f1", Metric::kMicroF1},
-                                {"accuracy", Metric::kAccuracy},
-                                {"macro-f1", Metric::kMacroF1},
-                                {"geometric-mean", Metric::kGeometricMean},
-                                {"matthews", Metric::kMatthews}};
 
 const Words<wire::Encoding> kEncodings = {{"raw", wire::Encoding::kRaw},
                                           {"zstd", wire::Encoding::kZstd},
@@ -158,11 +139,11 @@ Result<void> ReadClasses(std::string_view text, data::PartitionSettings& setting
 // format_test.cc.
 // clang-format off
 Keys FederationKeys() {
-  return {
-      Word<Draft>("policy", FIELD(policy), PolicyWords(), "Shorthand for protocol, weighting and trigger; one that is set by itself wins over it, and a policy from the command line over those of the file.").DefaultsTo("\"async-dvw\"").Suggested(),
-      Word<Draft>("protocol", FIELD(protocol), kProtocols, "How updates become a community model.").DefaultsTo("the policy's"),
-      Word<Draft>("weighting", FIELD(weighting), kWeightings, "Where a learner's contribution comes from: the size of its data, or distributed validation (DVW).").DefaultsTo("the policy's"),
-      Word<Draft>("trigger", FIELD(trigger), kTriggers, "When a learner asks for an update: after a number of local epochs, or when its validation loss says so.").DefaultsTo("the policy's"),
+  Keys keys = {
+      Word<Draft>("policy", FIELD(policy), PolicyWords(), "Shorthand for protocol, weighting and trigger; one that is set by itself wins over it, and a policy from the command line over those of the file.").DefaultsTo(Quoted(policy::kDefaultPolicy)).Suggested(),
+  };
+  for (Key<Draft>& choice : ChoiceKeys()) keys.push_back(std::move(choice));
+  Keys others = {
       Whole<Draft>("learners", FEDERATION(membership.learners), {1, kMany}, "How many learners are expected.").Suggested(),
       Whole<Draft>("start_with", FEDERATION(membership.start_with), {0, kMany}, "How many must have joined before training starts; 0 waits for all."),
       Whole<Draft>("quorum", FEDERATION(membership.quorum), {1, kMany}, "Fewer live learners pause the federation; also the least that a round closes with."),
@@ -170,40 +151,8 @@ Keys FederationKeys() {
       Number<Draft>("max_parameter", FEDERATION(max_parameter), {0, 8'388'608, kAbove, kBelow}, "An update with a parameter of this magnitude or more is refused; times max_learners it stays below 2^23."),
       Whole<Draft>("seed", FIELD(config.simulation.seed), {0}, "All randomness comes from it: the same seed gives the same run.").Suggested(),
   };
-}
-
-Keys SyncKeys() {
-  return {
-      Time<Draft>("round_deadline", FEDERATION(sync.round_deadline), {kZero, kForeverLong, kAbove}, "A round closes at the latest this long after its start, with those who have reported."),
-      Word<Draft>("late_updates", FEDERATION(sync.late_updates), kLateUpdates, "What happens to an update of an earlier round: it is refused, or kept for the next."),
-  };
-}
-
-Keys FedAsyncKeys() {
-  return {
-      Number<Draft>("alpha", FEDERATION(fedasync.alpha), {0, 1, kAbove}, "The mixing weight of a fresh update."),
-      Number<Draft>("staleness_exponent", FEDERATION(fedasync.staleness_exponent), {0, 100}, "The exponent a of alpha * (staleness + 1)^-a: how fast stale updates lose weight."),
-  };
-}
-
-Keys ValidationKeys() {
-  return {
-      Word<Draft>("metric", FEDERATION(validation.metric), kMetrics, "The metric of the pooled confusion counts that is a learner's contribution."),
-      Flag<Draft>("count_own_validation", FEDERATION(validation.count_own), "Whether the counts of the learner that asks are pooled with those of the others."),
-      Number<Draft>("min_coverage", FEDERATION(validation.min_coverage), {0, 1}, "The share of the asked evaluators' examples that must have answered; with less, the learner keeps its previous contribution.").DefaultsTo("2/3"),
-      Time<Draft>("deadline", FEDERATION(validation.deadline), {kZero, kYear, kAbove}, "How long the evaluators of one update have to answer."),
-  };
-}
-
-Keys TriggerKeys() {
-  return {
-      Whole<Draft>("local_epochs", FEDERATION(trigger.local_epochs), {1, kMany}, "The epochs trigger asks after exactly this many epochs.").Suggested(),
-      Number<Draft>("vc_loss_pct", FEDERATION(trigger.thresholds.vc_loss_pct), {0, 100}, "The adaptive trigger counts an improvement of the validation loss up to this many per cent as a failure."),
-      Whole<Draft>("vc_tombstones", FEDERATION(trigger.thresholds.vc_tombstones), {0, kMany}, "The failures that the adaptive trigger allows in a cycle; the next one asks."),
-      Whole<Draft>("staleness_window", FEDERATION(trigger.staleness_window), {1, kMany}, "After its first so many cycles a learner knows its usual staleness, and exceeding it asks."),
-      Word<Draft>("staleness_statistic", FEDERATION(trigger.staleness_statistic), kStatistics, "What of those first cycles is the usual staleness."),
-      Whole<Draft>("max_epochs", FEDERATION(trigger.max_epochs), {1, kMany}, "An adaptive cycle asks at the latest after this many epochs."),
-  };
+  for (Key<Draft>& other : others) keys.push_back(std::move(other));
+  return keys;
 }
 
 Keys MembershipKeys() {
@@ -237,7 +186,7 @@ Keys TrainingKeys() {
   return {
       Number<Draft>("learning_rate", FIELD(config.training.learning_rate), {0, kUnbounded, kAbove}, "The step size eta of SGD.").Suggested(),
       Number<Draft>("momentum", FIELD(config.training.momentum), {0, 1, false, kBelow}, "The momentum g of u = g*u - eta*grad; 0 is plain SGD.").Suggested(),
-      Number<Draft>("proximal", FIELD(proximal), {0}, "The factor mu of the proximal term in the local loss: mu/2 times the squared distance from the received model.").DefaultsTo("0.005 for the protocol \"fedasync\", else 0"),
+      Number<Draft>("proximal", FIELD(proximal), {0}, "The factor mu of the proximal term in the local loss: mu/2 times the squared distance from the received model.").DefaultsTo(ProximalDefaultInWords()),
       Whole<Draft>("batch_size", FIELD(config.training.batch_size), {1, kMany}, "Examples in a mini-batch.").Suggested(),
       Flag<Draft>("keep_momentum", FIELD(config.training.keep_momentum), "Whether momentum survives a received community model; else it restarts at zero."),
       Phrase<Draft>("model", FIELD(config.training.model), "\"auto\", or a model of `metis model init --help`", ReadSomeText, [](const std::string& text) { return text; }, "The network that is trained on real data; auto: one that suits the data set."),
@@ -296,25 +245,26 @@ Keys DashboardKeys() {
 }
 
 std::vector<Key<GroupDraft>> MakeGroupKeys() {
-  return {
+  std::vector<Key<GroupDraft>> keys = {
       Phrase<GroupDraft>("name", FIELD(device.name), "text of letters, digits, - and _", ParseGroupName, [](const std::string& name) { return name; }, "What the group is called in tables and in --set group.NAME.key=value.").DefaultsTo("none, it must be set").Suggested(),
       Whole<GroupDraft>("learners", FIELD(learners), {0, kMany}, "How many learners are of this group.").DefaultsTo("an even share of those that the other groups leave"),
       Time<GroupDraft>("batch_time", FIELD(device.batch_time), {kZero, kYear, kAbove}, "How long training one mini-batch takes.").Suggested(),
       Time<GroupDraft>("evaluation_batch_time", FIELD(evaluation_batch_time), {kZero, kYear}, "How long evaluating one mini-batch takes.").DefaultsTo("33 % of batch_time"),
       Time<GroupDraft>("latency", FIELD(device.latency), {kZero, kYear}, "How long a message travels one way."),
       Number<GroupDraft>("bandwidth_mbit_s", FIELD(device.bandwidth_mbit_s), {kLeastBandwidth}, "The link's bandwidth, the same either way."),
-      Number<GroupDraft>("vc_loss_pct", FIELD(vc_loss_pct), {0, 100}, "The group's own [trigger] vc_loss_pct.").OrNone().DefaultsTo("that of [trigger]"),
-      Whole<GroupDraft>("vc_tombstones", FIELD(vc_tombstones), {0, kMany}, "The group's own [trigger] vc_tombstones.").OrNone().DefaultsTo("that of [trigger]"),
   };
+  for (Key<GroupDraft>& key : PartKeysOfGroups()) keys.push_back(std::move(key));
+  return keys;
 }
 
 std::vector<Section> MakeSections() {
-  return {
+  std::vector<Section> sections = {
       {"federation", "Who learns together, and by which policy.", FederationKeys()},
-      {"sync", "Synchronous rounds (protocol \"synchronous\").", SyncKeys()},
-      {"fedasync", "Staleness-damped mixing (protocol \"fedasync\").", FedAsyncKeys()},
-      {"validation", "Distributed validation weighting (weighting \"validation\").", ValidationKeys()},
-      {"trigger", "When a learner asks for an update.", TriggerKeys()},
+  };
+  for (auto& [name, documentation, keys] : PartSections()) {
+    sections.push_back({name, documentation, std::move(keys)});
+  }
+  std::vector<Section> others = {
       {"membership", "When a silent learner is lost, and what becomes of its model.", MembershipKeys()},
       {"stop", "What ends the federation: any criterion that is met.", StopKeys()},
       {"test", "When the community model is tested.", TestKeys()},
@@ -325,6 +275,8 @@ std::vector<Section> MakeSections() {
       {"storage", "What the controller keeps on its disk, and how safely.", StorageKeys()},
       {"dashboard", "The live page of `metis controller`, and its metrics.", DashboardKeys()},
   };
+  for (Section& other : others) sections.push_back(std::move(other));
+  return sections;
 }
 // clang-format on
 

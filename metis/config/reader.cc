@@ -9,7 +9,7 @@ namespace metis::config {
 namespace {
 
 constexpr const char* kPolicy = "federation.policy";
-constexpr const char* kProtocol = "federation.protocol";
+constexpr std::string_view kAggregator = "aggregator";
 
 std::vector<std::string> SectionNames() {
   std::vector<std::string> names;
@@ -164,27 +164,45 @@ void Reader::ReadGroup(const DocumentSection& written) {
 // weighting and trigger that a resolved file (FormatConfig) names beside its policy. Those of the
 // same command line are read later and still win over it.
 void Reader::GiveWay(std::span<const Assignment> assignments) {
-  bool policy = false, protocol = false;
+  bool policy = false, parts = false;
   for (const Assignment& each : assignments) {
     const Value value = ScanValue(each.value, {});
     // "custom" says nothing by itself: its parts may be the file's.
-    const bool custom = value.text() != nullptr && *value.text() == kCustomPolicy;
+    const bool custom = value.text() != nullptr && *value.text() == policy::kCustomPolicy;
     if (each.key == kPolicy) policy = !custom;
-    protocol = protocol || each.key == kProtocol;
+    for (const policy::Kind& kind : policy::Kinds()) {
+      parts = parts || (kind.named && each.key == Text("federation.", kind.key));
+    }
   }
-  if (!policy && !protocol) return;
+  if (!policy && !parts) return;
   // Whoever names all of these is a resolved file. What its protocol has by default is no choice of
   // the user's, and another protocol has another.
-  const bool resolved = draft_.policy && draft_.protocol && draft_.weighting && draft_.trigger;
-  if (resolved && draft_.proximal == DefaultProximal(*draft_.protocol)) {
-    draft_.proximal.reset();
-    set_.erase("training.proximal");
+  if (draft_.policy && NamesAllParts()) {
+    const federation::Policy its = ResolvePolicy(draft_);
+    if (draft_.proximal == DefaultProximal(*its.protocol)) {
+      draft_.proximal.reset();
+      set_.erase("training.proximal");
+    }
+    if (its.aggregator->name == its.protocol->aggregator) DropPart(kAggregator);
   }
   if (!policy) return;
-  draft_.protocol.reset();
-  draft_.weighting.reset();
-  draft_.trigger.reset();
-  for (const char* key : {kProtocol, "federation.weighting", "federation.trigger"}) set_.erase(key);
+  for (const policy::Kind& kind : policy::Kinds()) {
+    if (kind.named) DropPart(kind.key);
+  }
+}
+
+bool Reader::NamesAllParts() const {
+  for (size_t i = 0; i < draft_.parts.size(); ++i) {
+    if (policy::Kinds()[i].named && !draft_.parts[i]) return false;
+  }
+  return true;
+}
+
+void Reader::DropPart(std::string_view kind) {
+  for (size_t i = 0; i < draft_.parts.size(); ++i) {
+    if (policy::Kinds()[i].key == kind) draft_.parts[i].reset();
+  }
+  set_.erase(Text("federation.", kind));
 }
 
 void Reader::Assign(std::span<const Assignment> assignments) {
@@ -249,8 +267,7 @@ void Reader::AssignGroupKey(std::string_view path, const Value& value) {
 
 std::vector<Conflict> Reader::Conflicts(const Config& config) const {
   std::vector<Conflict> conflicts = FindConflicts(config);
-  bool complete = draft_.protocol && draft_.weighting && draft_.trigger;
-  if (draft_.policy == kCustomPolicy && !complete) {
+  if (draft_.policy == policy::kCustomPolicy && !NamesAllParts()) {
     conflicts.push_back(
         {{"federation.policy"}, "policy = \"custom\": set protocol, weighting and trigger, too"});
   }

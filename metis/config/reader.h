@@ -38,6 +38,10 @@ class Reader {
   void ReadSection(const DocumentSection& written);
   void ReadGroup(const DocumentSection& written);
   void GiveWay(std::span<const Assignment> assignments);
+  // All that a named policy decides.
+  bool NamesAllParts() const;
+  // As if the file had not chosen a part of this kind.
+  void DropPart(std::string_view kind);
   void Assign(const Assignment& assignment);
   void AssignGroupKey(std::string_view path, const Value& value);
   template <typename Target>

@@ -5,6 +5,7 @@
 
 #include "metis/core/planted.h"
 #include "metis/core/text.h"
+#include "metis/federation/part.h"
 
 namespace metis::drivers {
 
@@ -19,7 +20,7 @@ namespace {
 constexpr double kNoLoss = std::numeric_limits<double>::quiet_NaN();
 
 bool WatchesLoss(const LearnerHostOptions& options) {
-  return options.settings.policy.trigger == federation::TriggerKind::kAdaptive && options.evaluates;
+  return options.settings.policy.trigger->watches_loss && options.evaluates;
 }
 
 std::string StateText(LearnerSession::State state) {

@@ -7,6 +7,7 @@
 
 #include "metis/drivers/processes.h"
 #include "metis/drivers/testing.h"
+#include "metis/policy/policy.h"
 
 namespace metis::drivers {
 namespace {
@@ -20,8 +21,8 @@ constexpr Incarnation kLife(2);
 class LearnerHostTest : public testing::Test {
  protected:
   LearnerHostTest() {
-    settings_.policy = *federation::PolicyNamed("async-dvw");
-    settings_.trigger.local_epochs = 2;
+    settings_.policy = *policy::PolicyNamed("async-dvw");
+    policy::Set(settings_, "trigger.local_epochs", 2);
     settings_.retry = Duration::Hours(1);
   }
 
@@ -136,8 +137,8 @@ TEST_F(LearnerHostTest, SaysOfEveryUpdateOnceThatItIsAcknowledged) {
 }
 
 TEST_F(LearnerHostTest, TheAdaptiveTriggerSeesTheLossOfTheReceivedModelAndOfEveryEpoch) {
-  settings_.policy = *federation::PolicyNamed("async-dvw-adaptive");
-  settings_.trigger.max_epochs = 3;
+  settings_.policy = *policy::PolicyNamed("async-dvw-adaptive");
+  policy::Set(settings_, "trigger.max_epochs", 3);
   Join();
   host_->Receive(Community(0, 4));
   const UpdateReceived update = transport_.Next<UpdateReceived>();
@@ -149,7 +150,7 @@ TEST_F(LearnerHostTest, TheAdaptiveTriggerSeesTheLossOfTheReceivedModelAndOfEver
 }
 
 TEST_F(LearnerHostTest, WithoutAValidationSetCountsAreEmptyAndRequestsFail) {
-  settings_.policy = *federation::PolicyNamed("async-fedavg");
+  settings_.policy = *policy::PolicyNamed("async-fedavg");
   Join(false);
   host_->Receive(Community(0, 5));
   EXPECT_EQ(transport_.Next<UpdateReceived>().own_counts.classes(), 0u);

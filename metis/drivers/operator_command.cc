@@ -43,10 +43,10 @@ Error Unknown(const Controller& controller, const std::string& name) {
 }
 
 Result<CommandPlan> PlanWithdrawal(const Controller& controller, const std::string& name) {
-  if (Result<void> able = controller.protocol().Withdrawable(); !able) return able.error();
+  if (Result<void> able = controller.Withdrawable(); !able) return able.error();
   for (const auto& [learner, member] : controller.membership().all()) {
     if (member.declared.name != name || !member.trains()) continue;
-    if (controller.protocol().contribution(learner)) {
+    if (controller.aggregator().contribution(learner)) {
       return CommandPlan{OperatorCommand{OperatorCommand::Kind::kWithdraw, learner}, {}};
     }
     return CommandPlan{
@@ -102,7 +102,7 @@ Result<Commanded> OutcomeOf(const Controller& controller, const OperatorCommand&
                              controller.version(), "; its participants are told and end");
       break;
     case OperatorCommand::Kind::kWithdraw:
-      if (controller.protocol().contribution(command.learner)) {
+      if (controller.aggregator().contribution(command.learner)) {
         return Unavailable(Text("the model of ",
                                 controller.membership().Find(command.learner)->declared.name,
                                 " could not be taken out, and the community stays as it is: what "

@@ -76,7 +76,7 @@ TEST(OperatorCommand, AWithdrawalIsOfALearnerWithAModel) {
 
 TEST(OperatorCommand, RoundsThatKeepNoModelsSayWhyNobodyIsWithdrawn) {
   federation::Settings settings = SettingsFor("sync-fedavg", 1);
-  settings.sync.keep_models = false;
+  settings.keep_models = false;
   Harness harness(settings);
   harness.JoinAll();
   harness.Update(0, 1, 1.5f);

@@ -10,17 +10,33 @@
 
 namespace metis::federation {
 
+namespace {
+
+std::unique_ptr<const Weighting> MakeWeighting(const Settings& settings) {
+  if (settings.policy.aggregator->weighs) return nullptr;
+  return settings.policy.weighting->make(settings);
+}
+
+std::optional<EvaluationTerms> TermsOf(const Settings& settings) {
+  const WeightingPart& weighting = *settings.policy.weighting;
+  if (settings.policy.aggregator->weighs || weighting.evaluation == nullptr) return std::nullopt;
+  return weighting.evaluation(settings);
+}
+
+}  // namespace
+
 Controller::Controller(const Settings& settings, ModelPtr initial, ModelPool& pool,
                        ModelStore& store)
     : settings_(settings),
       schema_hash_(initial->schema()->hash()),
-      weighting_(
-          MakeWeighting(settings.policy.protocol == ProtocolKind::kFedAsync
-                            ? WeightingKind::kTrainingExamples  // its mix weighs by staleness
-                            : settings.policy.weighting,
-                        settings.validation)),
+      weighting_(MakeWeighting(settings_)),
+      evaluation_(TermsOf(settings_)),
+      evaluators_(settings.policy.evaluators->make(settings_)),
       membership_(settings.membership.max_learners, schema_hash_),
-      protocol_(MakeProtocol({settings_, std::move(initial), pool, store})),
+      protocol_(settings.policy.protocol->make(settings_)),
+      aggregator_(settings.policy.aggregator->make({settings_, initial, pool, store})),
+      optimizer_(settings.policy.optimizer->make(settings_, pool)),
+      community_(std::move(initial)),
       stop_(settings.stop) {}
 
 void Controller::Handle(Instant now, const Event& event, Out& out) {
@@ -169,7 +185,7 @@ void Controller::SendCommunityTo(LearnerId learner, bool restart, Out& out) {
   out.push_back(SendCommunity{.learner = learner,
                               .incarnation = member.incarnation(),
                               .version = version_,
-                              .model = protocol_->Current(),
+                              .model = community_,
                               .committed_steps = ledger_.committed_steps(),
                               .answers = member.verdict.sequence,
                               .restart = restart});
@@ -203,9 +219,24 @@ void Controller::StateFields(A& archive) {
 
 namespace {
 // Of the snapshot's form. Another one is refused, never guessed at. 2: test_due. 3: the training
-// examples of pending updates.
-constexpr uint64_t kSnapshotFormat = 3;
+// examples of pending updates. 4: aggregator, optimizer and protocol, one after the other.
+constexpr uint64_t kSnapshotFormat = 4;
 }  // namespace
+
+void Controller::SaveParts(BinaryWriter& archive) const {
+  archive("community", community_);
+  aggregator_->Save(archive);
+  optimizer_->Save(archive);
+  protocol_->Save(archive);
+}
+
+Result<void> Controller::RestoreParts(BinaryReader& archive) {
+  archive("community", community_);
+  if (!community_) return Invalid("the snapshot has no community model");
+  if (Result<void> restored = aggregator_->Restore(archive); !restored) return restored;
+  if (Result<void> restored = optimizer_->Restore(archive); !restored) return restored;
+  return protocol_->Restore(archive);
+}
 
 // Writing reads only: StateFields() is mutable for the reader's sake.
 Archived Controller::Snapshot() const {
@@ -213,14 +244,14 @@ Archived Controller::Snapshot() const {
   writer("format", kSnapshotFormat);
   writer("schema_hash", schema_hash_);
   const_cast<Controller*>(this)->StateFields(writer);
-  protocol_->Save(writer);
+  SaveParts(writer);
   return std::move(writer).Take();
 }
 
 uint64_t Controller::StateHash() const {
   BinaryWriter writer(BinaryWriter::Mode::kHash);
   const_cast<Controller*>(this)->StateFields(writer);
-  protocol_->Save(writer);
+  SaveParts(writer);
   return Fingerprint(writer.archived().bytes);
 }
 
@@ -240,7 +271,7 @@ Result<void> Controller::Restore(const Archived& snapshot) {
   }
   StateFields(reader);
   if (Planted(PlantedBug::kSnapshotForgetsQueue)) pending_.clear();
-  if (Result<void> restored = protocol_->Restore(reader); !restored) {
+  if (Result<void> restored = RestoreParts(reader); !restored) {
     return restored.error().In("snapshot");
   }
   if (Result<void> finished = reader.Finish(); !finished) return finished.error().In("snapshot");

@@ -22,10 +22,12 @@
 
 #include "metis/core/archive.h"
 #include "metis/federation/action.h"
+#include "metis/federation/aggregator.h"
 #include "metis/federation/evaluation.h"
 #include "metis/federation/event.h"
 #include "metis/federation/membership.h"
 #include "metis/federation/model_store.h"
+#include "metis/federation/part.h"
 #include "metis/federation/protocol.h"
 #include "metis/federation/settings.h"
 #include "metis/federation/staleness.h"
@@ -58,7 +60,8 @@ struct Statistics {
 
 class Controller {
  public:
-  // `settings` are copied; `pool` and `store` outlive the controller, and the store is its own.
+  // `settings` are copied, and all parts of their policy are chosen; `pool` and `store` outlive the
+  // controller, and the store is its own.
   Controller(const Settings& settings, ModelPtr initial, ModelPool& pool, ModelStore& store);
 
   // Appends what is to be done to `out`. Any event is safe in any state: what makes no sense is
@@ -80,7 +83,8 @@ class Controller {
   const std::string& phase_reason() const { return phase_reason_; }
   bool operator_paused() const { return operator_paused_; }
   Version version() const { return version_; }
-  const ModelPtr& community() const { return protocol_->Current(); }
+  const ModelPtr& community() const { return community_; }
+  const Aggregator& aggregator() const { return *aggregator_; }
   const Protocol& protocol() const { return *protocol_; }
   const Membership& membership() const { return membership_; }
   const StalenessLedger& ledger() const { return ledger_; }
@@ -89,6 +93,8 @@ class Controller {
   bool testing() const { return !tests_under_way_.empty(); }  // an observer owes an answer
   std::optional<StopReason> stop_reason() const { return stop_reason_; }
   const Settings& settings() const { return settings_; }
+  // Can any learner's model be taken out? The error says why not.
+  Result<void> Withdrawable() const;
   // Updates that were acknowledged and are neither committed nor refused yet.
   std::vector<UpdateId> Pending() const;
 
@@ -111,6 +117,11 @@ class Controller {
     }
   };
   using Out = std::vector<Action>;
+  // A renewed community model, which gets the next version.
+  struct Commit {
+    std::vector<WeighedUpdate> updates;  // what went in; empty: a raised scale alone
+    Protocol::Sending sending;
+  };
 
   // One for each kind of event.
   void On(const LearnerJoined& event, Out& out);
@@ -155,6 +166,9 @@ class Controller {
   void OfferWeighed();
   WeighedUpdate Weigh(PendingUpdate pending) const;
   void CommitAll(Out& out);
+  bool CommitDue(Out& out);
+  Result<void> Aggregate(const std::vector<WeighedUpdate>& updates);
+  void RejectFailed(const UpdateId& id, const Error& error, Out& out);
   void Record(Commit commit, Out& out);
   void StartLeaseIfLost(LearnerId learner, Out& out);
   void Withdraw(LearnerId learner, Out& out);
@@ -169,11 +183,15 @@ class Controller {
 
   template <typename A>
   void StateFields(A& archive);
+  void SaveParts(BinaryWriter& archive) const;
+  Result<void> RestoreParts(BinaryReader& archive);
 
   // Constant after construction.
   const Settings settings_;
   const uint64_t schema_hash_;
-  std::unique_ptr<Weighting> weighting_;
+  const std::unique_ptr<const Weighting> weighting_;  // null: the aggregator weighs by itself
+  const std::optional<EvaluationTerms> evaluation_;   // empty: nobody evaluates
+  const std::unique_ptr<const EvaluatorSelector> evaluators_;
 
   // State, all of it in the snapshot.
   Instant now_;
@@ -186,6 +204,9 @@ class Controller {
   Membership membership_;
   StalenessLedger ledger_;
   std::unique_ptr<Protocol> protocol_;
+  std::unique_ptr<Aggregator> aggregator_;
+  std::unique_ptr<ServerOptimizer> optimizer_;
+  ModelPtr community_;
   std::vector<PendingUpdate> pending_;  // in arrival order
   uint64_t next_ordinal_ = 1;
   uint64_t deadline_round_ = 0;  // the latest round whose deadline has a timer

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "metis/federation/testing.h"
+#include "metis/policy/policy.h"
 
 namespace metis::federation {
 namespace {
@@ -32,7 +33,8 @@ TEST(ControllerEvaluation, TheCandidateGoesToAllOtherLiveLearners) {
   EXPECT_THAT(Evaluators(h), ElementsAre(0, 2));
   EXPECT_EQ(h.All<RequestEvaluation>()[0].update, h.IdOf(1, 1));
   EXPECT_EQ(h.All<RequestEvaluation>()[0].model->parameters()[0], 2);
-  EXPECT_EQ(h.One<StartTimer>().due, h.now() + h.settings().validation.deadline);
+  EXPECT_EQ(h.One<StartTimer>().due,
+            h.now() + h.settings().policy.weighting->evaluation(h.settings()).deadline);
 }
 
 TEST(ControllerEvaluation, ALearnerWithoutAValidationSetIsNotAsked) {
@@ -89,7 +91,7 @@ TEST(ControllerEvaluation, BelowTwoThirdsTheLearnerKeepsItsPreviousContribution)
   CommittedUpdate committed = h.One<CommunityCommitted>().updates[0];
   EXPECT_TRUE(committed.kept_previous);
   EXPECT_NEAR(committed.contribution, previous, 1e-9);  // as rounded to the grid
-  EXPECT_EQ(h.controller().protocol().contribution(LearnerId(1)), committed.contribution);
+  EXPECT_EQ(h.controller().aggregator().contribution(LearnerId(1)), committed.contribution);
 }
 
 TEST(ControllerEvaluation, WithoutAPreviousContributionItHasNoneAndTheCommunityStays) {
@@ -159,7 +161,7 @@ TEST(ControllerEvaluation, ForgedOwnCountsRefuseTheUpdate) {
 
 TEST(ControllerEvaluation, OwnCountsAreLeftOutIfSoSet) {
   Settings settings = SettingsFor("async-dvw", 2);
-  settings.validation.count_own = false;
+  policy::Set(settings, "validation.count_own_validation", false);
   Harness h(settings);
   h.JoinAll();
   UpdateReceived update = h.Updating(1, 1, 2);

@@ -77,13 +77,13 @@ TEST_F(LeaseTest, ALostLearnersModelStaysIfSoSet) {
   Prepare(h);
   h.Fire(TimerId::Kind::kLease, 1);
   EXPECT_THAT(h.actions(), IsEmpty());
-  EXPECT_EQ(h.controller().protocol().total_contribution(), 77);
+  EXPECT_EQ(h.controller().aggregator().total_contribution(), 77);
 }
 
 TEST_F(LeaseTest, ALostLearnersModelIsWithdrawnIfSoSet) {
   Harness h(With(LeaseEnd::kWithdraw));
   Prepare(h);
-  EXPECT_EQ(h.controller().protocol().total_contribution(), 77);  // until then it stays
+  EXPECT_EQ(h.controller().aggregator().total_contribution(), 77);  // until then it stays
   h.Fire(TimerId::Kind::kLease, 1);
   EXPECT_EQ(h.One<CommunityCommitted>().withdrawn, LearnerId(1));
   EXPECT_EQ(Values(h.controller().community()), Values(h.models().From(1)));
@@ -125,7 +125,7 @@ TEST_F(LeaseTest, WhoeverLeavesHasNoLease) {
   h.Leave(1);
   h.Fire(TimerId::Kind::kLease, 1);
   EXPECT_THAT(h.actions(), IsEmpty());
-  EXPECT_EQ(h.controller().protocol().total_contribution(), 77);
+  EXPECT_EQ(h.controller().aggregator().total_contribution(), 77);
 }
 
 TEST(ControllerMembers, WithoutAQuorumTheFederationPauses) {

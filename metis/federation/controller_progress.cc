@@ -102,7 +102,7 @@ void Controller::On(const TimerFired& event, Out& out) {
     case TimerId::Kind::kLease: {
       LearnerId learner(static_cast<uint32_t>(event.timer.subject));
       bool withdraw = settings_.membership.lease_end == LeaseEnd::kWithdraw &&
-                      protocol_->contribution(learner).has_value();
+                      aggregator_->contribution(learner).has_value();
       if (withdraw) Withdraw(learner, out);
       return;
     }
@@ -116,11 +116,11 @@ void Controller::RequestTest(Out& out) {
   // latest is next, once it has answered. Nothing that it tests is in vain.
   test_due_ = tests_under_way_.size() >= 2;
   if (test_due_) return;
-  tests_under_way_[version_] = protocol_->Current();
+  tests_under_way_[version_] = community_;
   latest_test_ = version_;
   commits_at_test_ = statistics_.commits;
   out.push_back(metis::federation::RequestTest{
-      *observer, membership_.Find(*observer)->incarnation(), version_, protocol_->Current()});
+      *observer, membership_.Find(*observer)->incarnation(), version_, community_});
 }
 
 // Also after the end: the final model's test comes then.
@@ -161,7 +161,7 @@ void Controller::On(const OperatorCommand& event, Out& out) {
 bool Controller::FinishIfMet(Out& out) {
   const std::optional<StopReason> met =
       stop_.Met(statistics_.commits - statistics_.withdrawals, statistics_.requests,
-                settings_.policy.protocol == ProtocolKind::kSynchronous);
+                settings_.policy.protocol->rounds);
   if (met) Finish(*met, out);
   return met.has_value();
 }

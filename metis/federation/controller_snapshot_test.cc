@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "metis/federation/testing.h"
+#include "metis/policy/policy.h"
 
 namespace metis::federation {
 namespace {
@@ -48,14 +49,14 @@ void PlayScript(Harness& h) {
 
 Settings ScriptSettings(std::string_view policy) {
   Settings settings = SettingsFor(policy, 3);
-  settings.sync.round_deadline = Duration::Seconds(100);
+  policy::Set(settings, "sync.round_deadline", Duration::Seconds(100));
   settings.stop.duration = Duration::Seconds(500);
   settings.test.every_commits = 1;
   return settings;
 }
 
 class SnapshotTest : public testing::TestWithParam<std::string_view> {};
-INSTANTIATE_TEST_SUITE_P(EveryPolicy, SnapshotTest, testing::ValuesIn(kPolicyNames),
+INSTANTIATE_TEST_SUITE_P(EveryPolicy, SnapshotTest, testing::ValuesIn(policy::kPolicyNames),
                          [](const auto& info) {
                            std::string name(info.param);
                            std::erase(name, '-');

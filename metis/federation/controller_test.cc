@@ -171,7 +171,7 @@ TEST(Controller, TheLargestSetThatIsBelievedDoesNotMakeOthersVanish) {
   h.Send(boaster);
   ASSERT_EQ(h.Count<AcceptJoin>(), 1u);
   h.Update(0, 1, 3);
-  EXPECT_EQ(h.controller().protocol().total_contribution(), TrainingExamples(0));
+  EXPECT_EQ(h.controller().aggregator().total_contribution(), TrainingExamples(0));
   EXPECT_EQ(Values(h.controller().community()), Values(h.models().From(3)));
 }
 

@@ -123,7 +123,7 @@ std::optional<RejectUpdate> Controller::Refusal(const UpdateReceived& event, con
     return refuse(RejectReason::kGate, Text("learner ", id.learner, ": ", event.steps,
                                             " steps are more than the 2^40 that are believed"));
   }
-  if (weighting_->NeedsEvaluation() && settings_.validation.count_own) {
+  if (evaluation_ && evaluation_->count_own) {
     Result<void> checked = CheckRowSums(event.own_counts, member.declared.validation_counts);
     if (!checked) {
       return refuse(RejectReason::kForgedCounts,
@@ -165,23 +165,28 @@ void Controller::Accept(const UpdateReceived& event, Member& member, Out& out) {
   pending.steps_at_base = ledger_.StepsAt(event.id.learner, event.base);
   pending.training_examples = member.declared.training_examples;
   pending.evaluation = EvaluationRound(event.own_counts);
-  if (weighting_->NeedsEvaluation()) AskEvaluators(pending, out);
+  if (evaluation_) AskEvaluators(pending, out);
   pending_.push_back(std::move(pending));
 }
 
 void Controller::AskEvaluators(PendingUpdate& pending, Out& out) {
+  std::vector<LearnerId> able;
   for (const auto& [evaluator, member] : membership_.all()) {
-    bool asked = member.trains() && member.live() && evaluator != pending.update.id.learner &&
-                 member.validation_examples() > 0;
-    if (!asked) continue;
+    const bool other = evaluator != pending.update.id.learner;
+    if (other && member.trains() && member.live() && member.validation_examples() > 0) {
+      able.push_back(evaluator);
+    }
+  }
+  for (LearnerId evaluator : evaluators_->Choose(able, pending.update.id)) {
     if (Planted(PlantedBug::kEvaluatorSkipped) && evaluator == LearnerId(1)) continue;
+    const Member& member = *membership_.Find(evaluator);
     pending.evaluation.Ask(evaluator, member.incarnation(), member.declared.validation_counts);
     out.push_back(RequestEvaluation{evaluator, member.incarnation(), pending.update.id,
                                     pending.update.model});
     ++statistics_.models_evaluated;
     ++statistics_.models_exchanged;
   }
-  Instant due = now_ + settings_.validation.deadline;
+  Instant due = now_ + evaluation_->deadline;
   if (Planted(PlantedBug::kDeadlineAtOnce)) due = now_;
   StartTimerFor({TimerId::Kind::kEvaluation, pending.ordinal}, due, out);
 }
@@ -229,8 +234,22 @@ void Controller::OfferWeighed() {
 
 WeighedUpdate Controller::Weigh(PendingUpdate pending) const {
   UpdateReceived& update = pending.update;
-  Evaluation evaluation = pending.evaluation.Gathered(settings_.validation.count_own);
-  std::optional<double> contribution = weighting_->Weigh(pending.training_examples, evaluation);
+  const Evaluation evaluation = pending.evaluation.Gathered(evaluation_ && evaluation_->count_own);
+  const std::optional<double> previous = aggregator_->contribution(update.id.learner);
+  const Peers peers(membership_, *aggregator_, update.id.learner);
+  const Candidate candidate{
+      .learner = update.id.learner,
+      .training_examples = pending.training_examples,
+      .steps = update.steps,
+      .staleness = ledger_.EffectiveStaleness(pending.steps_at_base, update.steps),
+      .version_staleness = version_.value() - update.base.value(),
+      .cycle = update.cycle,
+      .evaluation = evaluation,
+      .previous = previous,
+      .peers = peers};
+  const std::optional<double> contribution =
+      weighting_ ? weighting_->Weigh(candidate)
+                 : aggregator_->OwnWeight(candidate.version_staleness);
   WeighedUpdate weighed;
   weighed.id = update.id;
   weighed.base = update.base;
@@ -240,31 +259,58 @@ WeighedUpdate Controller::Weigh(PendingUpdate pending) const {
   weighed.cycle = std::move(update.cycle);
   weighed.coverage = evaluation.coverage;
   weighed.kept_previous = !contribution.has_value();
-  weighed.contribution =
-      contribution ? *contribution : protocol_->contribution(update.id.learner).value_or(0);
+  weighed.contribution = contribution.value_or(previous.value_or(0));
   return weighed;
+}
+
+Result<void> Controller::Aggregate(const std::vector<WeighedUpdate>& updates) {
+  // A member may have begun a new life with fewer examples since its update was weighed.
+  double largest = weighting_ ? weighting_->LargestContribution(membership_) : 0;
+  for (const WeighedUpdate& update : updates) largest = std::max(largest, update.contribution);
+  if (!settings_.policy.protocol->rounds) {
+    METIS_CHECK(updates.size() == 1);
+    return aggregator_->Replace(updates[0].id.learner, updates[0].contribution, updates[0].model,
+                                largest);
+  }
+  std::vector<Contribution> contributions;
+  for (const WeighedUpdate& update : updates) {
+    contributions.push_back({update.id.learner, update.contribution, update.model});
+  }
+  return aggregator_->ReplaceAll(std::move(contributions), largest);
+}
+
+// True if there is a new version.
+bool Controller::CommitDue(Out& out) {
+  std::optional<std::vector<WeighedUpdate>> due = protocol_->TakeDue(membership_);
+  if (!due) return false;
+  const ModelPtr before = aggregator_->Current();
+  if (const Result<void> aggregated = Aggregate(*due); !aggregated) {
+    protocol_->Failed(*due);
+    // A raised scale may have changed the last bits: then that is a version of its own.
+    const bool changed = aggregator_->Current() != before;
+    if (changed) Record(Commit(), out);
+    for (const WeighedUpdate& update : *due) RejectFailed(update.id, aggregated.error(), out);
+    return changed;
+  }
+  Protocol::Sending sending = protocol_->Committed(version_.Next(), *due, membership_);
+  Record({*std::move(due), std::move(sending)}, out);
+  return true;
+}
+
+void Controller::RejectFailed(const UpdateId& id, const Error& error, Out& out) {
+  Member* member = membership_.Find(id.learner, id.incarnation);
+  RejectUpdate rejection{id, RejectReason::kStorage, error.message};
+  if (member != nullptr) return Reject(*member, std::move(rejection), out);
+  // Of an earlier life: acknowledged, so refused by name all the same.
+  ++statistics_.rejected;
+  out.push_back(std::move(rejection));
 }
 
 void Controller::CommitAll(Out& out) {
   while (!FinishIfMet(out)) {
     size_t waiting = pending_.size();
     OfferWeighed();
-    std::vector<Protocol::Failed> failed;
-    std::optional<Commit> commit = protocol_->TryCommit(
-        version_.Next(), weighting_->LargestContribution(membership_), membership_, failed);
-    const bool committed = commit.has_value();
-    if (committed) Record(*std::move(commit), out);
-    for (const Protocol::Failed& each : failed) {
-      Member* member = membership_.Find(each.id.learner, each.id.incarnation);
-      RejectUpdate rejection{each.id, RejectReason::kStorage, each.error.message};
-      if (member != nullptr) {
-        Reject(*member, std::move(rejection), out);
-      } else {  // of an earlier life: acknowledged, so refused by name all the same
-        ++statistics_.rejected;
-        out.push_back(std::move(rejection));
-      }
-    }
-    if (!committed && pending_.size() == waiting) return;
+    if (!CommitDue(out) && pending_.size() == waiting) return;
   }
 }
 
@@ -296,16 +342,18 @@ void Controller::Record(Commit commit, Out& out) {
     StartLeaseIfLost(update.id.learner, out);
   }
   if (!Planted(PlantedBug::kStepsAtArrival)) ledger_.Committed(steps);
-  note.total_contribution = protocol_->total_contribution();
+  community_ = optimizer_->Step(community_, aggregator_->Current());
+  note.total_contribution = aggregator_->total_contribution();
   note.committed_steps = ledger_.committed_steps();
-  note.model = protocol_->Current();
+  note.model = community_;
   out.push_back(std::move(note));
-  for (LearnerId learner : commit.receivers) {
+  const auto& [receivers, restart] = commit.sending;
+  for (LearnerId learner : receivers) {
     const Member& member = *membership_.Find(learner);
     // A new life has been given its model on joining, and is owed nothing for its predecessor's
     // update.
-    bool same_life = commit.restart || member.incarnation() == commit.updates[0].id.incarnation;
-    if (member.live() && same_life) SendCommunityTo(learner, commit.restart, out);
+    bool same_life = restart || member.incarnation() == commit.updates[0].id.incarnation;
+    if (member.live() && same_life) SendCommunityTo(learner, restart, out);
   }
 }
 
@@ -319,8 +367,19 @@ void Controller::StartLeaseIfLost(LearnerId learner, Out& out) {
   }
 }
 
+Result<void> Controller::Withdrawable() const {
+  if (settings_.policy.protocol->rounds && !settings_.keep_models) {
+    return Invalid(
+        "of a finished round this federation keeps the mix and not its models: none can be taken "
+        "out again. The next round's mix is made of what is sent for it alone. To be able to "
+        "withdraw, set storage.durability = \"full\", or storage.memory_mb");
+  }
+  return aggregator_->Withdrawable();
+}
+
 void Controller::Withdraw(LearnerId learner, Out& out) {
-  Result<void> withdrawn = protocol_->Withdraw(learner);
+  Result<void> withdrawn = Withdrawable();
+  if (withdrawn) withdrawn = aggregator_->Withdraw(learner);
   if (!withdrawn) {
     out.push_back(StateChanged{phase_, withdrawn.error().message});
     return;
@@ -331,9 +390,10 @@ void Controller::Withdraw(LearnerId learner, Out& out) {
   CommunityCommitted note;
   note.version = version_;
   note.withdrawn = learner;
-  note.total_contribution = protocol_->total_contribution();
+  community_ = optimizer_->Step(community_, aggregator_->Current());
+  note.total_contribution = aggregator_->total_contribution();
   note.committed_steps = ledger_.committed_steps();
-  note.model = protocol_->Current();
+  note.model = community_;
   out.push_back(std::move(note));
 }
 

@@ -4,23 +4,15 @@
 
 #include "metis/core/check.h"
 #include "metis/core/random.h"
+#include "metis/federation/part.h"
 
 namespace metis::federation {
-namespace {
-
-CycleThresholds ThresholdsOf(const TriggerSettings& settings, const std::string& group) {
-  auto found = settings.group_thresholds.find(group);
-  return found == settings.group_thresholds.end() ? settings.thresholds : found->second;
-}
-
-}  // namespace
 
 LearnerSession::LearnerSession(const Settings& settings, LearnerJoined declared, uint64_t seed)
     : settings_(settings),
       declared_(std::move(declared)),
       seed_(seed),
-      cycle_(settings.policy.trigger, settings.trigger,
-             ThresholdsOf(settings.trigger, declared_.group)) {}
+      cycle_(settings.policy.trigger->make(settings, declared_.group)) {}
 
 void LearnerSession::Start(Instant now, Out& out) {
   METIS_CHECK(state_ == State::kNew);

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "metis/federation/testing.h"
+#include "metis/policy/policy.h"
 
 namespace metis::federation {
 namespace {
@@ -22,7 +23,7 @@ class LearnerSessionTest : public testing::Test {
  protected:
   static Settings MakeSettings() {
     Settings settings = SettingsFor("async-dvw", 4);
-    settings.trigger.local_epochs = 2;
+    policy::Set(settings, "trigger.local_epochs", 2);
     return settings;
   }
   static LearnerJoined Declared(Incarnation life) {
@@ -327,8 +328,10 @@ TEST_F(LearnerSessionTest, AnOldReportOfStepsDoesNotMakeItFresher) {
 
 TEST(LearnerSession, ItsGroupsThresholdsDecideWhenItAsks) {
   Settings settings = SettingsFor("async-dvw-adaptive", 4);
-  settings.trigger.thresholds = {.vc_loss_pct = 0, .vc_tombstones = 4};
-  settings.trigger.group_thresholds["slow"] = {.vc_loss_pct = 1, .vc_tombstones = 1};
+  policy::Set(settings, "trigger.vc_loss_pct", 0.0);
+  policy::Set(settings, "trigger.vc_tombstones", 4);
+  policy::SetOfGroup(settings, "slow", "trigger.vc_loss_pct", 1.0);
+  policy::SetOfGroup(settings, "slow", "trigger.vc_tombstones", 1);
   Models models;
   for (const auto& [group, asks_at] : std::map<std::string, uint64_t>{{"fast", 6}, {"slow", 2}}) {
     LearnerJoined declared;
@@ -353,7 +356,7 @@ TEST(LearnerSession, ItsGroupsThresholdsDecideWhenItAsks) {
 
 TEST(LearnerSession, WithoutAValidationSetItStillTrains) {
   Settings settings = SettingsFor("async-fedavg", 2);
-  settings.trigger.local_epochs = 1;
+  policy::Set(settings, "trigger.local_epochs", 1);
   Models models;
   LearnerSession session(settings, {}, 1);
   LearnerSession::Out out;

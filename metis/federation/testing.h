@@ -14,6 +14,7 @@
 
 #include "metis/core/text.h"
 #include "metis/federation/controller.h"
+#include "metis/policy/policy.h"
 
 namespace metis::federation {
 
@@ -102,7 +103,7 @@ T OnlyOne(const std::vector<T>& found) {
 
 inline Settings SettingsFor(std::string_view policy, uint32_t learners) {
   Settings settings;
-  settings.policy = *PolicyNamed(policy);
+  settings.policy = *policy::PolicyNamed(policy);
   settings.membership.learners = learners;
   settings.membership.max_learners = 20;
   return settings;

@@ -3,16 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 #include "metis/core/check.h"
 #include "metis/core/planted.h"
 
 namespace metis::federation {
-
-ValidationCycle::ValidationCycle(TriggerKind trigger, const TriggerSettings& settings,
-                                 CycleThresholds thresholds)
-    : settings_(settings), trigger_(MakeTrigger(trigger, settings, thresholds)) {}
 
 void ValidationCycle::Begin(double validation_loss) {
   uint64_t cycle = record_.cycle + 1;
@@ -24,7 +19,7 @@ void ValidationCycle::Begin(double validation_loss) {
 bool ValidationCycle::EpochEnded(double validation_loss, uint64_t staleness) {
   ++record_.epochs;
   record_.staleness = staleness;
-  const EndedEpoch epoch{validation_loss, staleness, limit_};
+  const EndedEpoch epoch{validation_loss, staleness};
   const std::optional<CycleReason> failure = trigger_->Failure(record_, epoch);
   if (failure) ++record_.failures;
   if (Planted(PlantedBug::kConsecutiveTombstones) && !failure) record_.failures = 0;
@@ -38,25 +33,8 @@ bool ValidationCycle::EpochEnded(double validation_loss, uint64_t staleness) {
     record_.losses.resize(record_.epochs, std::numeric_limits<double>::quiet_NaN());
     record_.losses.push_back(validation_loss);
   }
-  if (ask && !limit_ && settings_.staleness_window > 0) {
-    first_staleness_.push_back(static_cast<double>(staleness));
-    if (first_staleness_.size() == settings_.staleness_window) limit_ = Statistic();
-  }
+  if (ask) trigger_->Asked(staleness);
   return ask;
-}
-
-double ValidationCycle::Statistic() const {
-  switch (settings_.staleness_statistic) {
-    case StalenessStatistic::kMedian:
-      if (Planted(PlantedBug::kWrongMedian)) return first_staleness_[first_staleness_.size() / 2];
-      return Median(first_staleness_);
-    case StalenessStatistic::kMean:
-      return std::accumulate(first_staleness_.begin(), first_staleness_.end(), 0.0) /
-             static_cast<double>(first_staleness_.size());
-    case StalenessStatistic::kMaximum:
-      return *std::max_element(first_staleness_.begin(), first_staleness_.end());
-  }
-  METIS_CHECK(false);
 }
 
 double Median(std::vector<double> values) {

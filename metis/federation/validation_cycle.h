@@ -1,6 +1,5 @@
 // The books of a learner's validation cycles (paper, section V). A cycle runs from a received
-// community model to the learner's request; when that is due, the trigger says (trigger.h). After
-// its first `staleness_window` cycles there is a limit of staleness for it to compare with.
+// community model to the learner's request; when that is due, the trigger says (trigger.h).
 //
 // Owned by one LearnerSession. O(1) an epoch.
 #pragma once
@@ -8,17 +7,17 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "metis/federation/event.h"
-#include "metis/federation/settings.h"
 #include "metis/federation/trigger.h"
 
 namespace metis::federation {
 
 class ValidationCycle {
  public:
-  ValidationCycle(TriggerKind trigger, const TriggerSettings& settings, CycleThresholds thresholds);
+  explicit ValidationCycle(std::unique_ptr<Trigger> trigger) : trigger_(std::move(trigger)) {}
 
   // A community model was received; `validation_loss` is VLoss_0 (NaN without a validation set).
   void Begin(double validation_loss);
@@ -29,18 +28,12 @@ class ValidationCycle {
   // The cycle so far, or the one that just asked.
   const CycleRecord& record() const { return record_; }
 
-  // What C3 compares with, once the window is full.
-  std::optional<double> staleness_limit() const { return limit_; }
+  // What the trigger compares staleness with, once it does.
+  std::optional<double> staleness_limit() const { return trigger_->staleness_limit(); }
 
  private:
-  double Statistic() const;
-
-  TriggerSettings settings_;
-  std::unique_ptr<const Trigger> trigger_;
-
+  std::unique_ptr<Trigger> trigger_;
   CycleRecord record_;
-  std::vector<double> first_staleness_;  // of the first staleness_window cycles
-  std::optional<double> limit_;
 };
 
 // The middle value; the mean of the two middle ones where their number is even. Checked: not empty.

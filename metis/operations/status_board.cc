@@ -162,7 +162,7 @@ void StatusBoard::ShowParticipants(const Controller& controller, const drivers::
   }
   std::map<LearnerId, uint64_t> recent;
   for (const auto& [time, learner] : recent_) ++recent[learner];
-  const double total = controller.protocol().total_contribution();
+  const double total = controller.aggregator().total_contribution();
   for (const auto& [id, member] : controller.membership().all()) {
     ParticipantStatus& shown = status.participants.emplace_back();
     shown.id = id.value();
@@ -187,7 +187,7 @@ void StatusBoard::ShowParticipants(const Controller& controller, const drivers::
     shown.state = StateOf(controller, member, shown.connected, pending.contains(id),
                           sent.has_value() && !refused_.contains(id));
     if (!member.trains()) continue;
-    shown.contribution = controller.protocol().contribution(id).value_or(0);
+    shown.contribution = controller.aggregator().contribution(id).value_or(0);
     shown.share = total > 0 ? shown.contribution / total : 0;
     shown.updates_per_minute = PerMinute(recent[id], view.now);
     const auto learner = summary_.learners().find(id);

@@ -83,14 +83,14 @@ Result<Replayed> Replay(RunReader& run, const federation::Settings& settings) {
       if (Json note = NoteLine(action); !note.is_null()) expected.push_back(std::move(note));
     }
   }
-  Result<ModelPtr> definition = controller.protocol().Recompute();
+  Result<ModelPtr> definition = controller.aggregator().Recompute();
   if (!definition) return definition.error();
-  if ((*definition)->Fingerprint() != controller.protocol().Current()->Fingerprint()) {
+  if ((*definition)->Fingerprint() != controller.aggregator().Current()->Fingerprint()) {
     return Invalid(Text("after line ", run.line_number(),
                         " the community model is not the mean of ",
                         "the learners' latest models: this is a defect of the controller"));
   }
-  replayed.recomputed = controller.protocol().Withdrawable().ok();
+  replayed.recomputed = controller.Withdrawable().ok();
   replayed.version = controller.version().value();
   replayed.state_hash = Hex(controller.StateHash());
   replayed.against_summary = !run.summary().is_null();

@@ -6,6 +6,7 @@
 
 #include "metis/drivers/event_log.h"
 #include "metis/drivers/processes.h"
+#include "metis/policy/policy.h"
 #include "metis/rpc/controller_server.h"
 #include "metis/rpc/testing.h"
 
@@ -16,7 +17,7 @@ TEST(BothSides, ALearnerJoinsSendsItsUpdateAndIsAnsweredWithTheNextModel) {
   ModelPool pool(TestSchema());
   drivers::MemoryEventLog log;
   drivers::ControllerHostOptions options;
-  options.settings.policy = *federation::PolicyNamed("async-fedavg");
+  options.settings.policy = *policy::PolicyNamed("async-fedavg");
   options.settings.membership.learners = 1;
   const ModelPtr initial = pool.Zero();
   options.initial = initial;

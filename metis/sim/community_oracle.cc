@@ -8,64 +8,35 @@
 namespace metis::sim {
 
 using federation::CommittedUpdate;
-using federation::ProtocolKind;
-using federation::WeightingKind;
+using federation::EvaluationTerms;
 
 // --- The community model
 // -------------------------------------------------------------------------------
 
 CommunityOracle::CommunityOracle(const federation::Settings& settings, const Model& initial)
-    : settings_(settings), expected_(initial.parameters().begin(), initial.parameters().end()) {}
-
-double CommunityOracle::contribution(LearnerId learner) const {
-  auto found = terms_.find(learner);
-  return found == terms_.end() ? 0 : found->second.contribution;
-}
-
-void CommunityOracle::Mix(const CommittedUpdate& update, const Model& model) {
-  for (size_t i = 0; i < expected_.size(); ++i) {
-    double mixed = (1 - update.contribution) * expected_[i] +
-                   update.contribution * static_cast<double>(model.parameters()[i]);
-    expected_[i] = static_cast<double>(static_cast<float>(mixed));
-  }
-}
-
-void CommunityOracle::Average() {
-  double total = 0;
-  std::vector<double> sums(expected_.size());
-  for (const auto& [learner, term] : terms_) {
-    total += term.contribution;
-    for (size_t i = 0; i < sums.size(); ++i) {
-      sums[i] += term.contribution * static_cast<double>(term.model->parameters()[i]);
-    }
-  }
-  if (!(total > 0)) return;  // the community model stays what it was
-  for (size_t i = 0; i < sums.size(); ++i) expected_[i] = sums[i] / total;
-}
+    : settings_(settings),
+      aggregator_(settings.policy.aggregator->expect(settings, initial)),
+      optimizer_(settings.policy.optimizer->expect(settings)),
+      expected_(initial.parameters().begin(), initial.parameters().end()) {}
 
 std::optional<std::string> CommunityOracle::Committed(const federation::CommunityCommitted& commit,
                                                       const std::vector<ModelPtr>& models) {
-  const bool fedasync = settings_.policy.protocol == ProtocolKind::kFedAsync;
-  if (commit.withdrawn) {
-    terms_.erase(*commit.withdrawn);
-  } else if (settings_.policy.protocol == ProtocolKind::kSynchronous) {
-    terms_.clear();
-  }
+  std::vector<federation::AggregatorOracle::Term> terms;
   for (size_t i = 0; i < models.size(); ++i) {
-    if (fedasync) {
-      Mix(commit.updates[i], *models[i]);
-    } else {
-      terms_[commit.updates[i].id.learner] = {commit.updates[i].contribution, models[i]};
-    }
+    terms.push_back({commit.updates[i].id.learner, commit.updates[i].contribution, models[i]});
   }
-  if (!fedasync) {
-    double total = 0;
-    for (const auto& [learner, term] : terms_) total += term.contribution;
-    if (std::abs(total - commit.total_contribution) > 1e-6 * (1 + total)) {
-      return Text("P is ", commit.total_contribution, ", the contributions add up to ", total);
-    }
-    Average();
+  if (commit.withdrawn) {
+    aggregator_->Withdrawn(*commit.withdrawn);
+  } else if (settings_.policy.protocol->rounds) {
+    aggregator_->ReplacedAll(terms);
+  } else {
+    for (const auto& term : terms) aggregator_->Replaced(term);
   }
+  const double total = aggregator_->total_contribution();
+  if (std::abs(total - commit.total_contribution) > 1e-6 * (1 + total)) {
+    return Text("P is ", commit.total_contribution, ", the contributions add up to ", total);
+  }
+  expected_ = optimizer_->Step(expected_, aggregator_->aggregate());
   for (size_t i = 0; i < expected_.size(); ++i) {
     double actual = static_cast<double>(commit.model->parameters()[i]);
     if (std::abs(actual - expected_[i]) <= 1e-5 * (1 + std::abs(expected_[i]))) continue;
@@ -88,6 +59,20 @@ bool RowsAre(const ConfusionCounts& counts, const std::vector<uint64_t>& rows) {
   return true;
 }
 
+namespace {
+
+std::optional<EvaluationTerms> TermsOf(const federation::Settings& settings) {
+  const federation::WeightingPart& weighting = *settings.policy.weighting;
+  if (settings.policy.aggregator->weighs || weighting.evaluation == nullptr) return std::nullopt;
+  return weighting.evaluation(settings);
+}
+
+}  // namespace
+
+EvaluationOracle::EvaluationOracle(const federation::Settings& settings,
+                                   const CommunityOracle& community)
+    : settings_(settings), community_(community), terms_(TermsOf(settings)) {}
+
 void EvaluationOracle::Joined(const federation::LearnerJoined& event) {
   declared_[event.learner] = event;
   Gone(event.learner);
@@ -102,10 +87,11 @@ void EvaluationOracle::Gone(LearnerId evaluator) {
 }
 
 void EvaluationOracle::Pool(Round& round, const ConfusionCounts& counts) {
-  round.pooled.resize(counts.classes(), std::vector<double>(counts.classes()));
+  std::vector<std::vector<double>>& pooled = round.facts.pooled;
+  pooled.resize(counts.classes(), std::vector<double>(counts.classes()));
   for (uint32_t i = 0; i < counts.classes(); ++i) {
     for (uint32_t j = 0; j < counts.classes(); ++j) {
-      round.pooled[i][j] += static_cast<double>(counts.at(i, j));
+      pooled[i][j] += static_cast<double>(counts.at(i, j));
     }
   }
 }
@@ -113,40 +99,41 @@ void EvaluationOracle::Pool(Round& round, const ConfusionCounts& counts) {
 void EvaluationOracle::Accepted(const federation::UpdateReceived& update, Instant now) {
   Round& round = rounds_[update.id];
   round.accepted = now;
-  round.training_examples = declared_[update.id.learner].training_examples;
-  bool pools =
-      settings_.policy.weighting == WeightingKind::kValidation && settings_.validation.count_own;
-  if (pools) Pool(round, update.own_counts);
+  round.facts.learner = update.id.learner;
+  round.facts.training_examples = declared_[update.id.learner].training_examples;
+  round.facts.steps = update.steps;
+  round.facts.cycle = update.cycle;
+  if (terms_ && terms_->count_own) Pool(round, update.own_counts);
 }
 
 std::optional<std::string> EvaluationOracle::TakenUp(
     const federation::UpdateReceived& update,
     const std::vector<federation::RequestEvaluation>& requests,
     const std::vector<LearnerId>& live) const {
-  std::set<LearnerId> missing;
-  const bool evaluated = settings_.policy.protocol != ProtocolKind::kFedAsync &&
-                         settings_.policy.weighting == WeightingKind::kValidation;
+  std::vector<LearnerId> able;
   for (LearnerId learner : live) {
     const std::vector<uint64_t>& counts = declared_.at(learner).validation_counts;
     bool has_data = std::any_of(counts.begin(), counts.end(), [](uint64_t n) { return n > 0; });
-    if (evaluated && has_data && learner != update.id.learner) missing.insert(learner);
+    if (terms_ && has_data && learner != update.id.learner) able.push_back(learner);
   }
+  std::vector<LearnerId> asked;
   for (const federation::RequestEvaluation& request : requests) {
     auto about = [&](std::string_view what) {
       return Text("learner ", request.evaluator, " was asked to evaluate the update of learner ",
                   update.id.learner, what);
     };
-    if (missing.erase(request.evaluator) == 0) return about(" twice, or should not have been");
+    const bool may = std::find(able.begin(), able.end(), request.evaluator) != able.end();
+    const bool twice = std::find(asked.begin(), asked.end(), request.evaluator) != asked.end();
+    if (!may || twice) return about(" twice, or should not have been");
     if (request.incarnation != declared_.at(request.evaluator).incarnation) {
       return about(" in a life that is not its present one");
     }
     if (request.model->Fingerprint() != update.model->Fingerprint()) {
       return about(" with another model");
     }
+    asked.push_back(request.evaluator);
   }
-  if (missing.empty()) return std::nullopt;
-  return Text("the live learner ", *missing.begin(),
-              " was not asked to evaluate the update of learner ", update.id.learner);
+  return settings_.policy.evaluators->expect(settings_, update.id, able, asked);
 }
 
 void EvaluationOracle::Asked(const federation::RequestEvaluation& request) {
@@ -188,10 +175,11 @@ std::optional<std::string> EvaluationOracle::TooLate(const federation::CancelEva
   Round& round = rounds_[cancel.update];
   auto found = round.asked.find(cancel.evaluator);
   if (found != round.asked.end()) found->second.refused = true;
-  if (now >= round.accepted + settings_.validation.deadline) return std::nullopt;
+  const Duration deadline = terms_ ? terms_->deadline : Duration();
+  if (now >= round.accepted + deadline) return std::nullopt;
   return Text("learner ", cancel.evaluator, " had ", Fixed((now - round.accepted).seconds(), 3),
               " s to evaluate the update of learner ", cancel.update.learner, ", not ",
-              Fixed(settings_.validation.deadline.seconds(), 3));
+              Fixed(deadline.seconds(), 3));
 }
 
 void EvaluationOracle::Weighed(const federation::UpdateId& id, double previous) {
@@ -199,78 +187,30 @@ void EvaluationOracle::Weighed(const federation::UpdateId& id, double previous) 
   if (!round.weighed) round.weighed = previous;
 }
 
-double EvaluationOracle::Metric(const Round& round) const {
-  const auto& cm = round.pooled;
-  const size_t n = cm.size();
-  std::vector<double> rows(n), columns(n);
-  double total = 0, diagonal = 0;
-  for (size_t i = 0; i < n; ++i) {
-    for (size_t j = 0; j < n; ++j) {
-      rows[i] += cm[i][j];
-      columns[j] += cm[i][j];
-      total += cm[i][j];
-    }
-    diagonal += cm[i][i];
+double EvaluationOracle::Coverage(const Round& round) {
+  double asked = 0, answered = 0;
+  for (const auto& [learner, evaluator] : round.asked) {
+    double rows = 0;
+    for (uint64_t row : evaluator.rows) rows += static_cast<double>(row);
+    asked += rows;
+    if (evaluator.answered) answered += rows;
   }
-  double f1_sum = 0, occurring = 0, recalls = 1, held = 0, rc = 0, rr = 0, cc = 0;
-  for (size_t i = 0; i < n; ++i) {
-    if (rows[i] + columns[i] > 0) {
-      f1_sum += 2 * cm[i][i] / (rows[i] + columns[i]);
-      ++occurring;
-    }
-    if (rows[i] > 0) {
-      recalls *= cm[i][i] / rows[i];
-      ++held;
-    }
-    rc += rows[i] * columns[i];
-    rr += rows[i] * rows[i];
-    cc += columns[i] * columns[i];
-  }
-  switch (settings_.validation.metric) {
-    case metis::Metric::kMicroF1:
-    case metis::Metric::kAccuracy:
-      return diagonal / total;
-    case metis::Metric::kMacroF1:
-      return f1_sum / occurring;
-    case metis::Metric::kGeometricMean:
-      return std::pow(recalls, 1 / held);
-    case metis::Metric::kMatthews: {
-      double denominator = std::sqrt((total * total - cc) * (total * total - rr));
-      double mcc = denominator == 0 ? 0 : (diagonal * total - rc) / denominator;
-      return std::max(0.0, mcc);
-    }
-  }
-  return -1;
+  return asked > 0 ? answered / asked : 1;
 }
 
 std::optional<std::string> EvaluationOracle::Committed(const CommittedUpdate& update,
                                                        double previous) {
-  const Round& round = rounds_[update.id];
-  double expected = 0;
-  double coverage = 1;
-  bool kept_previous = false;
-  if (settings_.policy.protocol == ProtocolKind::kFedAsync) {
-    expected =
-        settings_.fedasync.alpha * std::pow(static_cast<double>(update.version_staleness) + 1,
-                                            -settings_.fedasync.staleness_exponent);
-  } else if (settings_.policy.weighting == WeightingKind::kTrainingExamples) {
-    expected = static_cast<double>(round.training_examples);
-  } else {
-    double asked = 0, answered = 0, examples = 0;
-    for (const auto& [learner, evaluator] : round.asked) {
-      double rows = 0;
-      for (uint64_t row : evaluator.rows) rows += static_cast<double>(row);
-      asked += rows;
-      if (evaluator.answered) answered += rows;
-    }
-    for (const auto& row : round.pooled) {
-      for (double cell : row) examples += cell;
-    }
-    if (asked > 0) coverage = answered / asked;
-    bool enough = coverage >= settings_.validation.min_coverage && examples > 0;
-    expected = enough ? Metric(round) : round.weighed.value_or(previous);
-    kept_previous = !enough;
-  }
+  Round& round = rounds_[update.id];
+  round.facts.coverage = Coverage(round);
+  round.facts.staleness = update.staleness;
+  round.facts.previous = round.weighed.value_or(previous);
+  const std::optional<double> weight =
+      settings_.policy.aggregator->weighs
+          ? community_.OwnWeight(update.version_staleness)
+          : settings_.policy.weighting->expect(settings_, round.facts);
+  const double expected = weight.value_or(round.facts.previous);
+  const bool kept_previous = !weight.has_value();
+  const double coverage = round.facts.coverage;
   if (std::abs(coverage - update.coverage) > 1e-9 || kept_previous != update.kept_previous) {
     return Text("learner ", update.id.learner, " was weighed with coverage ", update.coverage,
                 update.kept_previous ? " and kept its p" : "", ", those who answered cover ",

@@ -1,9 +1,10 @@
-// What the community model and the contributions should be, worked out again in the plainest way:
-// doubles over the latest models, metrics straight from their definitions.
+// What the community model and the contributions should be. The books are kept here, from the
+// events alone; what follows from them, the oracles of the chosen parts work out (metis/policy).
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -12,6 +13,8 @@
 #include "metis/core/model.h"
 #include "metis/federation/action.h"
 #include "metis/federation/event.h"
+#include "metis/federation/oracle.h"
+#include "metis/federation/part.h"
 #include "metis/federation/settings.h"
 
 namespace metis::sim {
@@ -19,7 +22,7 @@ namespace metis::sim {
 // Whether these counts are of a set with so many examples of each class.
 bool RowsAre(const ConfusionCounts& counts, const std::vector<uint64_t>& rows);
 
-// The weighted mean of the latest models, or FedAsync's mix.
+// The community model, by the oracles of the chosen aggregator and optimizer.
 class CommunityOracle {
  public:
   CommunityOracle(const federation::Settings& settings, const Model& initial);
@@ -28,34 +31,32 @@ class CommunityOracle {
   std::optional<std::string> Committed(const federation::CommunityCommitted& commit,
                                        const std::vector<ModelPtr>& models);
   // p_k of the learner's model that is in the community; 0 if none is.
-  double contribution(LearnerId learner) const;
+  double contribution(LearnerId learner) const { return aggregator_->contribution(learner); }
+  // The weight of an update that is so many versions old, if the aggregator weighs by itself.
+  std::optional<double> OwnWeight(uint64_t version_staleness) const {
+    return aggregator_->OwnWeight(version_staleness);
+  }
 
  private:
-  struct Term {
-    double contribution = 0;
-    ModelPtr model;
-  };
-
-  void Mix(const federation::CommittedUpdate& update, const Model& model);
-  void Average();
-
   const federation::Settings& settings_;
+  std::unique_ptr<federation::AggregatorOracle> aggregator_;
+  std::unique_ptr<federation::OptimizerOracle> optimizer_;
   std::vector<double> expected_;
-  std::map<LearnerId, Term> terms_;
 };
 
-// DVW's contribution from the counts that were asked for and came.
+// Contributions, from the counts that were asked for and came, by the chosen weighting's oracle.
 class EvaluationOracle {
  public:
-  explicit EvaluationOracle(const federation::Settings& settings) : settings_(settings) {}
+  // Both are borrowed.
+  EvaluationOracle(const federation::Settings& settings, const CommunityOracle& community);
 
   void Joined(const federation::LearnerJoined&
                   event);          // a new life: it answers nothing it was asked before
   void Gone(LearnerId evaluator);  // leaves evaluations that are complete as they are
   void Accepted(const federation::UpdateReceived& update, Instant now);
   // What is wrong with these requests for the update that was taken up just now, if anything: they
-  // go, once, to every other live learner that has validation data (paper, section IV), and to
-  // nobody else. Who comes later is not asked.
+  // go, once each, to those of the other live learners with validation data that the policy asks
+  // (paper, section IV), and to nobody else. Who comes later is not asked.
   std::optional<std::string> TakenUp(const federation::UpdateReceived& update,
                                      const std::vector<federation::RequestEvaluation>& requests,
                                      const std::vector<LearnerId>& live) const;
@@ -79,18 +80,19 @@ class EvaluationOracle {
     bool refused = false;  // or too late, or unable to answer
   };
   struct Round {
-    std::vector<std::vector<double>> pooled;
+    federation::WeighingFacts facts;
     std::map<LearnerId, Evaluator> asked;
-    uint64_t training_examples = 0;
     Instant accepted;
     std::optional<double> weighed;  // set once it was: the learner's p until then
   };
 
   static void Pool(Round& round, const ConfusionCounts& counts);
   static bool Complete(const Round& round);  // nobody is waited for
-  double Metric(const Round& round) const;
+  static double Coverage(const Round& round);
 
   const federation::Settings& settings_;
+  const CommunityOracle& community_;
+  const std::optional<federation::EvaluationTerms> terms_;  // empty: nobody evaluates
   std::map<LearnerId, federation::LearnerJoined> declared_;
   std::map<federation::UpdateId, Round> rounds_;
 };

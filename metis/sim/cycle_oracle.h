@@ -1,13 +1,13 @@
-// When a learner should have asked, worked out again from the losses and staleness of its cycles
-// (paper, section V), in the most literal way.
+// When a learner should have asked: the books of its cycles, from which the chosen trigger's oracle
+// works it out (metis/policy). Of one Invariants.
 #pragma once
 
 #include <map>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "metis/federation/event.h"
+#include "metis/federation/oracle.h"
 #include "metis/federation/settings.h"
 
 namespace metis::sim {
@@ -22,22 +22,8 @@ class CycleOracle {
                                           bool asked);
 
  private:
-  struct Life {
-    federation::CycleThresholds thresholds;
-    std::vector<double> staleness;  // of the cycles that asked
-  };
-
-  using Reason = std::optional<federation::CycleReason>;
-
-  // Why to ask now; empty: not yet.
-  Reason ShouldAsk(const Life& life, const federation::CycleRecord& record) const;
-  double StalenessLimit(const Life& life) const;
-  // Failures of the whole cycle; `last` is why its latest epoch was one.
-  static uint64_t Failures(const federation::CycleThresholds& thresholds,
-                           const federation::CycleRecord& record, Reason& last);
-
   const federation::Settings& settings_;
-  std::map<LearnerId, Life> lives_;
+  std::map<LearnerId, federation::CycleFacts> lives_;
 };
 
 }  // namespace metis::sim

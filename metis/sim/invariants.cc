@@ -40,9 +40,9 @@ Invariants::Invariants(const federation::Settings& settings, ModelPtr initial, M
       initial_(std::move(initial)),
       pool_(pool),
       community_(settings, *initial_),
-      evaluations_(settings),
+      evaluations_(settings, community_),
       cycles_(settings),
-      round_oracle_(settings),
+      protocol_(settings.policy.protocol->expect(settings)),
       stop_oracle_(settings) {
   fingerprints_[version_] = initial_->Fingerprint();
 }
@@ -95,7 +95,7 @@ void Invariants::HeardJoin(const federation::LearnerJoined& event, const std::ve
                    .trains = event.role == federation::Role::kLearner};
   if (!new_life) return;
   evaluations_.Joined(event);
-  round_oracle_.NewLife(event.learner);
+  protocol_->NewLife(event.learner);
   stop_oracle_.Joined(event);
   std::erase_if(steps_when_sent_,
                 [&](const auto& each) { return each.first.first == event.learner; });
@@ -137,7 +137,7 @@ void Invariants::Handled(Instant now, const Event& event, const std::vector<Acti
           alive(content.evaluator, content.incarnation);
           evaluations_.Failed(content);
         } else if constexpr (std::is_same_v<T, federation::TimerFired>) {
-          round_oracle_.Fired(content.timer, now);
+          protocol_->Fired(content.timer, now);
         } else if constexpr (std::is_same_v<T, federation::CommunityTested>) {
           Tested(content);
         } else if constexpr (std::is_same_v<T, federation::OperatorCommand>) {
@@ -165,7 +165,7 @@ void Invariants::HeardAction(const Action& action, const Controller& controller)
   if (const auto* ack = std::get_if<federation::AcknowledgeUpdate>(&action)) {
     Acknowledged(ack->id);
   } else if (const auto* reject = std::get_if<federation::RejectUpdate>(&action)) {
-    round_oracle_.Refused(*reject);
+    protocol_->Refused(*reject);
     if (reject->reason == federation::RejectReason::kStorage) {
       Broken(Text(Name(reject->id),
                   " was refused for the disk's sake, its log says otherwise: ", reject->message));
@@ -187,7 +187,7 @@ void Invariants::HeardAction(const Action& action, const Controller& controller)
     stop_oracle_.Asked(*test);
   } else if (const auto* state = std::get_if<federation::StateChanged>(&action)) {
     if (state->phase == federation::Phase::kRunning) {
-      round_oracle_.Runs(now_);
+      protocol_->Runs(LiveLearners(), now_);
       stop_oracle_.Runs(now_);
     }
   } else if (const auto* note = std::get_if<federation::Finished>(&action)) {
@@ -218,7 +218,7 @@ void Invariants::Acknowledged(const UpdateId& id) {
     return Broken(Text(Name(id), " was accepted with base ", offered_->base,
                        ", which its learner was never sent"));
   }
-  if (auto late = round_oracle_.Accepted(*offered_); synchronous() && late) Broken(*late);
+  if (auto late = protocol_->Accepted(*offered_)) Broken(*late);
   steps_at_base_[id] = sent->second;
   pending_[id] = *offered_;
   arrival_.push_back(id);
@@ -293,11 +293,7 @@ void Invariants::CheckQuorum(const CommunityCommitted& commit) {
   if (size_t live = LiveLearners().size(); live < quorum) {
     Broken(Text("a commit with ", live, " live learners, quorum is ", quorum));
   }
-  if (!synchronous()) return;
-  if (commit.updates.size() < quorum) {
-    Broken(Text("a round closed with ", commit.updates.size(), " updates, quorum is ", quorum));
-  }
-  if (auto wrong = round_oracle_.Closed(commit, LiveLearners(), now_)) Broken(*wrong);
+  if (auto wrong = protocol_->Committed(commit, LiveLearners(), now_)) Broken(*wrong);
 }
 
 void Invariants::Tested(const federation::CommunityTested& event) {
@@ -321,7 +317,7 @@ void Invariants::Committed(const CommunityCommitted& commit, const Controller& c
   std::vector<ModelPtr> models;
   uint64_t steps = 0;
   for (const federation::CommittedUpdate& update : commit.updates) {
-    CommittedUpdate(update, !synchronous());
+    CommittedUpdate(update, !settings_.policy.protocol->rounds);
     if (violation_) return;
     models.push_back(pending_[update.id].model);
     steps += update.steps;
@@ -358,10 +354,10 @@ void Invariants::CheckPending(const Controller& controller) {
 }
 
 void Invariants::CheckCommunity(const Controller& controller) {
-  Result<ModelPtr> definition = controller.protocol().Recompute();
+  Result<ModelPtr> definition = controller.aggregator().Recompute();
   if (!definition) return Broken(definition.error().message);
-  const Model& current = *controller.community();
-  for (float value : current.parameters()) {
+  const Model& current = *controller.aggregator().Current();
+  for (float value : controller.community()->parameters()) {
     if (!std::isfinite(value)) return Broken("the community model is not finite");
   }
   if (std::memcmp(current.bytes().data(), (*definition)->bytes().data(), current.bytes().size()) !=

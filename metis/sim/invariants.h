@@ -16,7 +16,6 @@
 #include "metis/federation/controller.h"
 #include "metis/sim/community_oracle.h"
 #include "metis/sim/cycle_oracle.h"
-#include "metis/sim/round_oracle.h"
 #include "metis/sim/stop_oracle.h"
 #include "metis/sim/world.h"
 
@@ -68,9 +67,6 @@ class Invariants final : public ControllerWatch, public CycleWatch {
   void CheckPending(const federation::Controller& controller);
   void CheckCommunity(const federation::Controller& controller);
   void CheckSnapshot(const federation::Controller& controller);
-  bool synchronous() const {
-    return settings_.policy.protocol == federation::ProtocolKind::kSynchronous;
-  }
   std::vector<LearnerId> LiveLearners() const;
 
   const federation::Settings& settings_;
@@ -107,7 +103,7 @@ class Invariants final : public ControllerWatch, public CycleWatch {
   CommunityOracle community_;
   EvaluationOracle evaluations_;
   CycleOracle cycles_;
-  RoundOracle round_oracle_;
+  std::unique_ptr<federation::ProtocolOracle> protocol_;
   StopOracle stop_oracle_;
   bool went_back_ = false;
   uint64_t handled_ = 0;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 
+#include "metis/policy/policy.h"
 #include "metis/sim/testing.h"
 
 namespace metis::sim {
@@ -244,9 +245,9 @@ TEST(Invariants, NoticeACommitWithoutQuorum) {
 
 TEST(Invariants, NoticeALateUpdateThatIsTakenUp) {
   federation::Settings settings = federation::SettingsFor("sync-fedavg", 3);
-  settings.sync.late_updates = federation::LateUpdates::kKeep;
+  policy::Set(settings, "sync.late_updates", "keep");
   federation::Settings strict = settings;
-  strict.sync.late_updates = federation::LateUpdates::kRefuse;
+  policy::Set(strict, "sync.late_updates", "refuse");
   Lenient lenient(settings, strict);
   UpdateReceived late = lenient.script.Updating(2, 1, 1.5f, 3);
   lenient.Send(federation::LearnerLost{LearnerId(2), Incarnation(1)});

@@ -5,9 +5,9 @@
 #include <limits>
 
 #include "metis/federation/testing.h"
+#include "metis/policy/policy.h"
 #include "metis/sim/community_oracle.h"
 #include "metis/sim/cycle_oracle.h"
-#include "metis/sim/round_oracle.h"
 
 namespace metis::sim {
 namespace {
@@ -26,11 +26,13 @@ constexpr LearnerId kSlow(4);
 class CycleOracleTest : public testing::Test {
  protected:
   CycleOracleTest() {
-    settings_.policy.trigger = federation::TriggerKind::kAdaptive;
-    settings_.trigger.thresholds = {.vc_loss_pct = 0, .vc_tombstones = 4};
-    settings_.trigger.group_thresholds["slow"] = {.vc_loss_pct = 1, .vc_tombstones = 1};
-    settings_.trigger.staleness_window = 3;
-    settings_.trigger.max_epochs = 6;
+    settings_.policy = *policy::PolicyNamed("async-dvw-adaptive");
+    policy::Set(settings_, "trigger.vc_loss_pct", 0.0);
+    policy::Set(settings_, "trigger.vc_tombstones", 4);
+    policy::SetOfGroup(settings_, "slow", "trigger.vc_loss_pct", 1.0);
+    policy::SetOfGroup(settings_, "slow", "trigger.vc_tombstones", 1);
+    policy::Set(settings_, "trigger.staleness_window", 3);
+    policy::Set(settings_, "trigger.max_epochs", 6);
     oracle_.LifeBegins(kSlow, "slow");
   }
   // What is wrong with asking, or not, after these losses.
@@ -82,99 +84,12 @@ TEST_F(CycleOracleTest, ACycleEndsAtItsLastEpoch) {
   EXPECT_NE(Decided({64, 32, 16, 8, 4, 2, 1}, false, CycleReason::kMaxEpochs), "");
 }
 
-// --- Rounds
-// ------------------------------------------------------------------------------------------
-
-class RoundOracleTest : public testing::Test {
- protected:
-  static federation::CommunityCommitted Commit(std::vector<uint32_t> learners, uint64_t version) {
-    federation::CommunityCommitted commit;
-    commit.version = Version(version);
-    for (uint32_t k : learners) {
-      commit.updates.emplace_back().id = {LearnerId(k), Incarnation(1), Sequence(1)};
-    }
-    return commit;
-  }
-  std::string Closed(std::vector<uint32_t> learners, uint64_t version) {
-    return oracle_
-        .Closed(Commit(learners, version), {LearnerId(0), LearnerId(1), LearnerId(2)}, now_)
-        .value_or("");
-  }
-  static federation::RejectUpdate Rejected(uint32_t learner, federation::RejectReason reason,
-                                           uint64_t sequence = 1) {
-    return {{LearnerId(learner), Incarnation(1), Sequence(sequence)}, reason, ""};
-  }
-
-  federation::Settings settings_;
-  RoundOracle oracle_{settings_};
-  Instant now_ = Instant() + Duration::Seconds(7);
-};
-
-TEST_F(RoundOracleTest, EveryLiveLearnerMustHaveReported) {
-  EXPECT_EQ(Closed({0, 1, 2}, 1), "");
-  EXPECT_THAT(Closed({0, 2}, 2), HasSubstr("round 2 closed without the live learner 1"));
-}
-
-TEST_F(RoundOracleTest, OnlyItsOwnDeadlineClosesARoundEarly) {
-  settings_.sync.round_deadline = Duration::Seconds(30);
-  oracle_.Runs(now_);
-  now_ = now_ + Duration::Seconds(30);
-  oracle_.Fired({federation::TimerId::Kind::kRound, 1}, now_);
-  EXPECT_EQ(Closed({2}, 1), "");
-  oracle_.Fired({federation::TimerId::Kind::kRound, 1}, now_ + Duration::Seconds(30));
-  oracle_.Fired({federation::TimerId::Kind::kEvaluation, 2}, now_ + Duration::Seconds(30));
-  EXPECT_NE(Closed({2}, 2), "");
-}
-
-TEST_F(RoundOracleTest, ADeadlineThatComesTooEarlyClosesNothing) {
-  settings_.sync.round_deadline = Duration::Seconds(30);
-  oracle_.Runs(now_);
-  oracle_.Runs(Instant());  // after a pause
-  oracle_.Fired({federation::TimerId::Kind::kRound, 1}, now_ + Duration::Seconds(29));
-  EXPECT_THAT(Closed({2}, 1), HasSubstr("round 1 closed without the live learner 1"));
-}
-
-TEST_F(RoundOracleTest, OneRefusedForItsContentIsNotWaitedFor) {
-  oracle_.Refused(Rejected(1, federation::RejectReason::kGate));
-  EXPECT_EQ(Closed({0, 2}, 1), "");
-  oracle_.Refused(Rejected(1, federation::RejectReason::kLate));
-  EXPECT_NE(Closed({0, 2}, 2), "");
-  oracle_.Refused(Rejected(1, federation::RejectReason::kForgedCounts, 2));
-  oracle_.NewLife(LearnerId(1));
-  EXPECT_NE(Closed({0, 2}, 3), "");
-}
-
-TEST_F(RoundOracleTest, ARefusalThatIsSaidAgainExcusesNobodyFromALaterRound) {
-  oracle_.Refused(Rejected(1, federation::RejectReason::kGate));
-  oracle_.Refused(Rejected(1, federation::RejectReason::kGate));
-  EXPECT_EQ(Closed({0, 2}, 1), "");
-  oracle_.Refused(Rejected(1, federation::RejectReason::kGate));
-  EXPECT_THAT(Closed({0, 2}, 2), HasSubstr("round 2 closed without the live learner 1"));
-  oracle_.Refused(Rejected(1, federation::RejectReason::kLate, 2));
-  oracle_.Refused(Rejected(1, federation::RejectReason::kGate, 2));
-  EXPECT_EQ(Closed({0, 2}, 3), "") << "it was the first for its content";
-}
-
-TEST_F(RoundOracleTest, ALateUpdateIsTakenUpOnlyWhereThatIsSet) {
-  federation::CommunityCommitted withdrawal;
-  withdrawal.version = Version(1);
-  withdrawal.withdrawn = LearnerId(2);
-  EXPECT_FALSE(oracle_.Closed(withdrawal, {LearnerId(0)}, now_));
-  federation::UpdateReceived update;
-  EXPECT_FALSE(oracle_.Accepted(update)) << "a withdrawal closes no round";
-  EXPECT_EQ(Closed({0, 1, 2}, 2), "");
-  EXPECT_THAT(oracle_.Accepted(update).value_or(""), HasSubstr("trained on version 0"));
-  settings_.sync.late_updates = federation::LateUpdates::kKeep;
-  EXPECT_FALSE(oracle_.Accepted(update));
-}
-
 // --- Contributions
 // -----------------------------------------------------------------------------------
 
 class EvaluationOracleTest : public testing::Test {
  protected:
   EvaluationOracleTest() {
-    settings_.policy = *federation::PolicyNamed("async-dvw");
     for (uint32_t k = 0; k < 3; ++k) {
       federation::LearnerJoined joined;
       joined.learner = LearnerId(k);
@@ -204,8 +119,10 @@ class EvaluationOracleTest : public testing::Test {
   }
 
   const UpdateId id_{LearnerId(0), Incarnation(1), Sequence(1)};
-  federation::Settings settings_;
-  EvaluationOracle oracle_{settings_};
+  federation::Models models_;
+  const federation::Settings settings_ = federation::SettingsFor("async-dvw", 3);
+  const CommunityOracle community_{settings_, *models_.From(0)};
+  EvaluationOracle oracle_{settings_, community_};
 };
 
 // Validation examples: 5 of learner 0, 8 of learner 1, 11 of learner 2.
@@ -220,8 +137,9 @@ TEST_F(EvaluationOracleTest, PoolsWhatWasAskedForOnce) {
 
 TEST_F(EvaluationOracleTest, TooLittleCoverageKeepsThePreviousContribution) {
   Count(1, 8);
-  EXPECT_FALSE(oracle_.TooLate({LearnerId(2), Incarnation(1), id_},
-                               Instant() + settings_.validation.deadline));
+  EXPECT_FALSE(
+      oracle_.TooLate({LearnerId(2), Incarnation(1), id_},
+                      Instant() + settings_.policy.weighting->evaluation(settings_).deadline));
   Count(2, 11);
   EXPECT_EQ(Weighed(0.25, 8.0 / 19, true, 0.25), "");
   EXPECT_NE(Weighed(13.0 / 13, 8.0 / 19, false, 0.25), "");

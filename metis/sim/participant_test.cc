@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "metis/policy/policy.h"
 #include "metis/sim/testing.h"
 #include "metis/sim/workload_tools.h"
 
@@ -31,7 +32,7 @@ class ParticipantTest : public testing::Test, public Switchboard {
   void Build(std::string_view policy, const FaultRates& rates = {},
              Duration batch_time = Duration::Milliseconds(400)) {
     settings_ = SmallFederation(policy, 3);
-    settings_.trigger.local_epochs = 2;
+    policy::Set(settings_, "trigger.local_epochs", 2);
     workload_ = SmallWorkload(3, federation::NeedsValidationSet(settings_.policy));
     tools_ = std::make_unique<WorkloadTools>(*workload_);
     bench_ = std::make_unique<work::ToolBench>(*tools_);

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "metis/core/text.h"
+#include "metis/policy/policy.h"
 #include "metis/sim/simulator.h"
 #include "metis/sim/testing.h"
 #include "metis/work/journal.h"
@@ -89,7 +90,7 @@ TEST_P(ResumedRun, DoesSoWhereMomentumOutlivesAReceivedModel) {
   CutAndResume();
 }
 
-INSTANTIATE_TEST_SUITE_P(Policies, ResumedRun, testing::ValuesIn(federation::kPolicyNames),
+INSTANTIATE_TEST_SUITE_P(Policies, ResumedRun, testing::ValuesIn(policy::kPolicyNames),
                          [](const auto& info) {
                            std::string name(info.param);
                            std::replace(name.begin(), name.end(), '-', '_');

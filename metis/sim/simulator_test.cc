@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "metis/policy/policy.h"
 #include "metis/sim/laws.h"
 #include "metis/sim/testing.h"
 
@@ -29,7 +30,7 @@ struct Outcome {
 class SimulatorTest : public testing::Test {
  protected:
   void Use(std::string_view policy) {
-    federation_.policy = *federation::PolicyNamed(policy);
+    federation_.policy = *policy::PolicyNamed(policy);
     federation_.test.every = Duration::Seconds(60);
   }
   Outcome Run(double minutes, drivers::Recorder* recorder = nullptr) {
@@ -79,7 +80,7 @@ TEST_P(EachPolicy, CommitsAndLearnsWellAboveChance) {
   EXPECT_GT(outcome.accuracy, 0.6) << "chance is 0.1";
 }
 
-INSTANTIATE_TEST_SUITE_P(Policies, EachPolicy, testing::ValuesIn(federation::kPolicyNames),
+INSTANTIATE_TEST_SUITE_P(Policies, EachPolicy, testing::ValuesIn(policy::kPolicyNames),
                          [](const auto& info) {
                            std::string name(info.param);
                            std::replace(name.begin(), name.end(), '-', '_');
@@ -115,8 +116,10 @@ class Cycles final : public drivers::Recorder {
 // updates carry the momentum of what they did before.
 TEST_F(SimulatorTest, AbandonedEpochsLeaveNoMomentumBehindWithAnyNumberOfThreads) {
   Use("sync-fedavg");
-  federation_.policy.trigger = federation::TriggerKind::kAdaptive;
-  federation_.sync.round_deadline = Duration::Seconds(30);
+  federation_.policy = policy::With(federation_.policy, "trigger", "adaptive");
+  policy::SetOfGroup(federation_, "slow", "trigger.vc_loss_pct", 1.0);
+  policy::SetOfGroup(federation_, "slow", "trigger.vc_tombstones", 1);
+  policy::Set(federation_, "sync.round_deadline", Duration::Seconds(30));
   training_.keep_momentum = true;
   Cycles cycles;
   const Outcome alone = Run(4, &cycles);

@@ -7,7 +7,6 @@
 
 namespace metis::sim {
 
-using federation::ProtocolKind;
 using federation::StopReason;
 
 void StopOracle::Joined(const federation::LearnerJoined& event) {
@@ -33,8 +32,7 @@ void StopOracle::Tested(const federation::CommunityTested& event) {
 
 void StopOracle::Committed(const federation::CommunityCommitted& commit) {
   requests_ += commit.updates.size();
-  const bool synchronous = settings_.policy.protocol == ProtocolKind::kSynchronous;
-  if (synchronous && !commit.withdrawn) ++rounds_;
+  if (settings_.policy.protocol->rounds && !commit.withdrawn) ++rounds_;
 }
 
 bool StopOracle::RoundsDone() const {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "metis/federation/testing.h"
+#include "metis/policy/policy.h"
 
 namespace metis::sim {
 namespace {
@@ -14,7 +15,7 @@ using testing::HasSubstr;
 class StopOracleTest : public testing::Test {
  protected:
   StopOracleTest() {
-    settings_.policy = *federation::PolicyNamed("sync-fedavg");
+    settings_.policy = *policy::PolicyNamed("sync-fedavg");
     federation::LearnerJoined observer;
     observer.learner = LearnerId(9);
     observer.validation_counts = {60, 40};

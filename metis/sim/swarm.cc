@@ -4,19 +4,16 @@
 #include <array>
 
 #include "metis/builtin/workload.h"
+#include "metis/core/fingerprint.h"
 #include "metis/core/random.h"
 #include "metis/core/text.h"
+#include "metis/policy/policy.h"
 #include "metis/sim/laws.h"
 #include "metis/sim/simulator.h"
 
 namespace metis::sim {
 
-using federation::LateUpdates;
 using federation::LeaseEnd;
-using federation::ProtocolKind;
-using federation::StalenessStatistic;
-using federation::TriggerKind;
-using federation::WeightingKind;
 
 namespace {
 
@@ -24,34 +21,45 @@ Duration DrawSeconds(Random& random, double low, double high) {
   return Duration::FromSeconds(random.Uniform(low, high));
 }
 
-void DrawPolicy(Random& random, federation::Settings& settings) {
-  // Rows of the paper's table most of the time, sometimes a combination that has no name.
-  settings.policy = *federation::PolicyNamed(federation::kPolicyNames[random.Below(6)]);
-  if (random.Chance(0.2)) {
-    settings.policy = {static_cast<ProtocolKind>(random.Below(2)),
-                       static_cast<WeightingKind>(random.Below(2)),
-                       static_cast<TriggerKind>(random.Below(2))};
+const federation::Part& DrawPart(Random& random,
+                                 const std::vector<const federation::Part*>& parts) {
+  double all = 0;
+  for (const federation::Part* part : parts) all += part->drawn;
+  double draw = random.Uniform(0, all);
+  for (const federation::Part* part : parts) {
+    draw -= part->drawn;
+    if (draw < 0) return *part;
   }
-  settings.validation.metric = static_cast<Metric>(random.Below(5));
-  settings.validation.count_own = random.Chance(0.7);
-  settings.validation.min_coverage = random.Uniform(0.3, 1);
-  settings.validation.deadline = DrawSeconds(random, 5, 60);
-  if (random.Chance(0.5)) {
-    // Mostly shorter than a slow learner's round, or it would only ever strike together with other
-    // faults.
-    double draw = random.Uniform();
-    settings.sync.round_deadline = Duration::FromSeconds(3 + 297 * draw * draw * draw);
+  return *parts.back();
+}
+
+// Rows of the paper's table most of the time, else a combination of any parts that agree.
+federation::Policy DrawPolicy(Random& random, const federation::Settings& others) {
+  const auto name = policy::kPolicyNames[random.Below(policy::kPolicyNames.size())];
+  const bool combined = random.Chance(0.3);
+  federation::Settings settings = others;
+  settings.policy = *policy::PolicyNamed(name);
+  for (const policy::Kind& kind : policy::Kinds()) {
+    const federation::Part& part = DrawPart(random, kind.choices);
+    const bool of_protocol = kind.key == "aggregator" && settings.policy.aggregator->weighs;
+    if ((kind.named && !combined) || of_protocol) continue;
+    const federation::Policy before = settings.policy;
+    settings.policy = policy::With(before, kind.key, part.name);
+    if (!policy::FindConflicts(settings).empty()) settings.policy = before;
   }
-  settings.sync.late_updates = random.Chance(0.5) ? LateUpdates::kKeep : LateUpdates::kRefuse;
-  settings.trigger.local_epochs = static_cast<uint32_t>(1 + random.Below(4));
-  settings.trigger.thresholds = {random.Uniform(0, 3), static_cast<uint32_t>(random.Below(4))};
-  if (random.Chance(0.5)) {
-    settings.trigger.group_thresholds["slow"] = {random.Uniform(0, 3),
-                                                 static_cast<uint32_t>(random.Below(3))};
+  return settings.policy;
+}
+
+// Every part draws from a stream of its own: another one changes no scenario of the others' keys.
+void DrawKeys(uint64_t seed, federation::Settings& settings) {
+  for (const policy::Kind& kind : policy::Kinds()) {
+    for (const federation::Part* part : kind.parts) {
+      if (part->draw == nullptr) continue;
+      const uint64_t stream = Fingerprint(Text(kind.key, " ", part->name));
+      Random random({.seed = seed, .cycle = 5, .epoch = stream, .purpose = Purpose::kFaultRates});
+      part->draw(random, settings);
+    }
   }
-  settings.trigger.staleness_window = static_cast<uint32_t>(1 + random.Below(10));
-  settings.trigger.staleness_statistic = static_cast<StalenessStatistic>(random.Below(3));
-  settings.trigger.max_epochs = static_cast<uint32_t>(5 + random.Below(15));
 }
 
 void DrawMembership(Random& random, uint32_t learners, federation::Settings& settings) {
@@ -82,7 +90,7 @@ void DrawStop(Random& random, federation::Settings& settings) {
   if (!random.Chance(0.15)) return;
   if (random.Chance(0.4)) {
     settings.stop.duration = DrawSeconds(random, 5 * 60, 45 * 60);
-  } else if (settings.policy.protocol == ProtocolKind::kSynchronous) {
+  } else if (settings.policy.protocol->rounds) {
     settings.stop.rounds = 2 + random.Below(10);
   } else {
     settings.stop.requests = 5 + random.Below(60);
@@ -96,13 +104,16 @@ Scenario DrawScenario(uint64_t seed) {
   Scenario scenario;
   scenario.seed = seed;
   auto learners = static_cast<uint32_t>(3 + random.Below(5));
-  DrawPolicy(random, scenario.federation);
+  scenario.federation.seed = seed;
+  DrawKeys(seed, scenario.federation);
+  scenario.federation.membership.learners = learners;
+  scenario.federation.policy = DrawPolicy(random, scenario.federation);
   DrawMembership(random, learners, scenario.federation);
 
   scenario.training.batch_size = static_cast<uint32_t>(5 + random.Below(20));
   scenario.training.validation_fraction = random.Uniform(0.1, 0.3);
-  if (scenario.federation.policy.protocol == ProtocolKind::kFedAsync) {
-    scenario.training.proximal = 0.005;
+  if (const auto proximal = scenario.federation.policy.protocol->proximal) {
+    scenario.training.proximal = *proximal;
   }
   constexpr std::array<std::string_view, 3> kSizes = {"uniform", "skewed", "powerlaw"};
   constexpr std::array<std::string_view, 3> kClasses = {"iid", "noniid:2", "dirichlet:0.5"};
@@ -133,7 +144,7 @@ Scenario DrawScenario(uint64_t seed) {
   Random stops({.seed = seed, .cycle = 2, .purpose = Purpose::kFaultRates});
   DrawStop(stops, scenario.federation);
   Random keeping({.seed = seed, .cycle = 3, .purpose = Purpose::kFaultRates});
-  scenario.federation.sync.keep_models = keeping.Chance(0.7);
+  scenario.federation.keep_models = keeping.Chance(0.7);
   Random tested({.seed = seed, .cycle = 4, .purpose = Purpose::kFaultRates});
   DrawTestedStop(tested, scenario.federation);
   Random copies({.seed = seed, .cycle = 5, .purpose = Purpose::kFaultRates});
@@ -143,12 +154,9 @@ Scenario DrawScenario(uint64_t seed) {
 
 namespace {
 
-// A round's deadline that refuses late updates may shut out slow learners for ever; that is what
-// was asked for.
 bool MayStarve(const federation::Settings& settings) {
-  return settings.policy.protocol == ProtocolKind::kSynchronous &&
-         settings.sync.late_updates == LateUpdates::kRefuse &&
-         settings.sync.round_deadline < Duration::Forever();
+  const auto& may_starve = settings.policy.protocol->may_starve;
+  return may_starve != nullptr && may_starve(settings);
 }
 
 std::string StateOf(const SimulatedLearner& learner) {
@@ -224,7 +232,8 @@ SwarmOutcome RunScenario(const Scenario& scenario, drivers::Recorder* recorder) 
                        .equal_sizes = false,
                        .snapshot_every = scenario.snapshot_every,
                        .linger = Duration::Forever()});
-  Laws laws(scenario.federation, (*workload)->initial(), (*workload)->pool());
+  Laws laws(scenario.federation, (*workload)->initial(), (*workload)->pool(),
+            !faults.disk_copy.IsZero());
   simulator.SetLaws(&laws);
   simulator.SetRecorder(recorder);
   simulator.Run(Instant() + scenario.length);

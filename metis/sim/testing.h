@@ -12,6 +12,7 @@
 #include "metis/builtin/workload.h"
 #include "metis/federation/settings.h"
 #include "metis/federation/testing.h"
+#include "metis/policy/policy.h"
 #include "metis/sim/event_queue.h"
 #include "metis/sim/faulty_ports.h"
 #include "metis/sim/invariants.h"
@@ -44,10 +45,10 @@ inline std::unique_ptr<builtin::BuiltinWorkload> SmallWorkload(uint32_t learners
 
 inline federation::Settings SmallFederation(std::string_view policy, uint32_t learners) {
   federation::Settings settings;
-  settings.policy = *federation::PolicyNamed(policy);
+  settings.policy = *policy::PolicyNamed(policy);
   settings.membership.learners = learners;
   settings.membership.max_learners = 20;
-  settings.validation.deadline = Duration::Seconds(20);
+  policy::Set(settings, "validation.deadline", Duration::Seconds(20));
   return settings;
 }
 

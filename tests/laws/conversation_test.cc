@@ -16,6 +16,7 @@
 #include "metis/core/random.h"
 #include "metis/federation/learner_session.h"
 #include "metis/federation/testing.h"
+#include "metis/policy/policy.h"
 
 namespace metis::federation {
 namespace {
@@ -90,9 +91,7 @@ class Bookkeeper {
 class World {
  public:
   World(const Settings& settings, uint64_t seed)
-      : settings_(settings),
-        random_({.seed = seed}),
-        books_(settings.policy.protocol != ProtocolKind::kSynchronous) {
+      : settings_(settings), random_({.seed = seed}), books_(!settings.policy.protocol->rounds) {
     StartController();
     for (uint32_t k = 0; k < kLearners; ++k) Born(k);
     for (uint32_t k = 0; k < kLearners; ++k) Trouble(k);
@@ -163,7 +162,7 @@ class World {
       Carry(action);
     }
     EXPECT_EQ(controller_->ledger().committed_steps(), books_.committed_steps());
-    EXPECT_EQ(Values(controller_->community()), Values(*controller_->protocol().Recompute()));
+    EXPECT_EQ(Values(controller_->community()), Values(*controller_->aggregator().Recompute()));
   }
 
   void Carry(const Action& action) {
@@ -303,7 +302,7 @@ class World {
 
 struct Case {
   std::string_view policy;
-  LateUpdates late = LateUpdates::kRefuse;
+  const char* late = "refuse";
   bool round_deadline = false;
   LeaseEnd lease_end = LeaseEnd::kKeep;
   std::string_view name;
@@ -318,11 +317,12 @@ TEST_P(ConversationTest, SurvivesFaultsAndServesEverybodyOnceTheyEnd) {
   settings.membership.quorum = 2;
   settings.membership.lease = Duration::Seconds(20);
   settings.membership.lease_end = GetParam().lease_end;
-  settings.validation.deadline = Duration::Seconds(15);
-  settings.sync.late_updates = GetParam().late;
-  if (GetParam().round_deadline) settings.sync.round_deadline = Duration::Seconds(12);
-  settings.trigger.local_epochs = 2;
-  settings.trigger.staleness_window = 5;
+  policy::Set(settings, "validation.deadline", Duration::Seconds(15));
+  policy::Set(settings, "sync.late_updates", GetParam().late);
+  if (GetParam().round_deadline)
+    policy::Set(settings, "sync.round_deadline", Duration::Seconds(12));
+  policy::Set(settings, "trigger.local_epochs", 2);
+  policy::Set(settings, "trigger.staleness_window", 5);
   settings.retry = Duration::Seconds(2);
   for (uint64_t seed = 1; seed <= 30; ++seed) {
     SCOPED_TRACE(Text("seed ", seed));
@@ -343,14 +343,14 @@ TEST_P(ConversationTest, SurvivesFaultsAndServesEverybodyOnceTheyEnd) {
 }
 
 constexpr Case kCases[] = {
-    {"sync-fedavg", LateUpdates::kRefuse, false, LeaseEnd::kKeep, "SyncFedAvg"},
-    {"sync-fedavg", LateUpdates::kRefuse, true, LeaseEnd::kWithdraw, "SyncFedAvgDeadline"},
-    {"sync-fedavg", LateUpdates::kKeep, true, LeaseEnd::kKeep, "SyncFedAvgLateKept"},
-    {"sync-dvw", LateUpdates::kKeep, false, LeaseEnd::kWithdraw, "SyncDvw"},
-    {"async-fedavg", LateUpdates::kRefuse, false, LeaseEnd::kWithdraw, "AsyncFedAvg"},
-    {"fedasync", LateUpdates::kRefuse, false, LeaseEnd::kKeep, "FedAsync"},
-    {"async-dvw", LateUpdates::kRefuse, false, LeaseEnd::kWithdraw, "AsyncDvw"},
-    {"async-dvw-adaptive", LateUpdates::kRefuse, false, LeaseEnd::kKeep, "AsyncDvwAdaptive"},
+    {"sync-fedavg", "refuse", false, LeaseEnd::kKeep, "SyncFedAvg"},
+    {"sync-fedavg", "refuse", true, LeaseEnd::kWithdraw, "SyncFedAvgDeadline"},
+    {"sync-fedavg", "keep", true, LeaseEnd::kKeep, "SyncFedAvgLateKept"},
+    {"sync-dvw", "keep", false, LeaseEnd::kWithdraw, "SyncDvw"},
+    {"async-fedavg", "refuse", false, LeaseEnd::kWithdraw, "AsyncFedAvg"},
+    {"fedasync", "refuse", false, LeaseEnd::kKeep, "FedAsync"},
+    {"async-dvw", "refuse", false, LeaseEnd::kWithdraw, "AsyncDvw"},
+    {"async-dvw-adaptive", "refuse", false, LeaseEnd::kKeep, "AsyncDvwAdaptive"},
 };
 INSTANTIATE_TEST_SUITE_P(Law, ConversationTest, testing::ValuesIn(kCases),
                          [](const auto& info) { return std::string(info.param.name); });

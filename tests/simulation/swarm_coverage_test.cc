@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "metis/drivers/recorder.h"
+#include "metis/policy/policy.h"
 #include "metis/sim/swarm.h"
 #include "tests/simulation/seeds.h"
 
@@ -21,7 +22,6 @@ namespace {
 
 using federation::CommunityCommitted;
 using federation::OperatorCommand;
-using federation::ProtocolKind;
 using federation::RejectReason;
 using federation::TimerId;
 
@@ -33,6 +33,10 @@ using Tally = std::map<std::string, uint64_t>;
 template <typename Enum>
 std::string NameOf(std::string_view kind, Enum value) {
   return std::string(kind) + " " + std::string(EnumNames(value)[static_cast<size_t>(value)]);
+}
+
+std::string NameOf(const policy::Kind& kind, const federation::Part& part) {
+  return std::string(kind.key) + " " + std::string(part.name);
 }
 
 // Counts what one run's record shows.
@@ -93,13 +97,16 @@ class Counter final : public drivers::Recorder {
   }
 
   void Committed(const CommunityCommitted& commit) {
-    ++tally["policy " + std::string(federation::NameOf(settings_.policy))];
+    ++tally["policy " + std::string(policy::NameOf(settings_.policy))];
+    for (const policy::Kind& kind : policy::Kinds()) {
+      ++tally[NameOf(kind, *kind.chosen(settings_.policy))];
+    }
     if (commit.withdrawn) {
       bool lease = std::holds_alternative<federation::TimerFired>(*cause_);
       ++tally[lease ? "a withdrawal at the end of a lease" : "a withdrawal by the operator"];
       return;
     }
-    const bool synchronous = settings_.policy.protocol == ProtocolKind::kSynchronous;
+    const bool synchronous = settings_.policy.protocol->rounds;
     const auto* timer = std::get_if<federation::TimerFired>(cause_);
     if (timer != nullptr && timer->timer.kind == TimerId::Kind::kRound) {
       ++tally["a round closed by its deadline"];
@@ -142,8 +149,12 @@ std::vector<std::string> Wanted() {
       "policy custom",
   };
   for (std::string_view name : EnumNames(Fault{})) wanted.push_back("fault " + std::string(name));
-  for (std::string_view name : federation::kPolicyNames) {
+  for (std::string_view name : policy::kPolicyNames) {
     wanted.push_back("policy " + std::string(name));
+  }
+  // A part that is in the list and never commits anything is judged by nothing.
+  for (const policy::Kind& kind : policy::Kinds()) {
+    for (const federation::Part* part : kind.parts) wanted.push_back(NameOf(kind, *part));
   }
   for (auto reason :
        {RejectReason::kUnknownLearner, RejectReason::kStaleIncarnation, RejectReason::kGate,

@@ -7,6 +7,7 @@
 
 #include "metis/builtin/workload.h"
 #include "metis/federation/settings.h"
+#include "metis/policy/policy.h"
 
 namespace metis::soak {
 
@@ -25,12 +26,12 @@ struct Options {
 
 inline federation::Settings SettingsOf(const Options& options) {
   federation::Settings settings;
-  settings.policy = *federation::PolicyNamed("async-fedavg");
+  settings.policy = *policy::PolicyNamed("async-fedavg");
   settings.membership.learners = options.learners;
   settings.membership.max_learners = options.learners + 100;
   settings.membership.heartbeat = Duration::Seconds(2);
   settings.membership.silence = Duration::Seconds(30);
-  settings.trigger.local_epochs = 1;
+  policy::Set(settings, "trigger.local_epochs", 1);
   return settings;
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "metis/federation/testing.h"
+#include "metis/policy/policy.h"
 
 namespace metis::federation {
 namespace {
@@ -13,7 +14,8 @@ using testing::HasSubstr;
 
 TEST(FedAsyncProtocol, MixesWithAWeightThatFallsWithStaleness) {
   Settings settings = SettingsFor("fedasync", 3);
-  settings.fedasync = {.alpha = 0.6, .staleness_exponent = 0.5};
+  policy::Set(settings, "fedasync.alpha", 0.6);
+  policy::Set(settings, "fedasync.staleness_exponent", 0.5);
   Harness h(settings);
   h.JoinAll();
   double community = -1;  // the initial model's first parameter
@@ -37,19 +39,20 @@ TEST(FedAsyncProtocol, MixesWithAWeightThatFallsWithStaleness) {
 
 TEST(FedAsyncProtocol, WithExponentZeroEveryUpdateWeighsAlpha) {
   Settings settings = SettingsFor("fedasync", 2);
-  settings.fedasync = {.alpha = 0.25, .staleness_exponent = 0};
+  policy::Set(settings, "fedasync.alpha", 0.25);
+  policy::Set(settings, "fedasync.staleness_exponent", 0.0);
   Harness h(settings);
   h.JoinAll();
   h.Update(0, 1, 3);
   EXPECT_EQ(Values(h.controller().community()), Values(h.models().From(0)));
   h.Update(1, 1, 4);
   EXPECT_EQ(Values(h.controller().community()), Values(h.models().From(1)));
-  EXPECT_EQ(h.controller().protocol().contribution(LearnerId(1)), 0.25);
+  EXPECT_EQ(h.controller().aggregator().contribution(LearnerId(1)), 0.25);
 }
 
 TEST(FedAsyncProtocol, AsksNoEvaluatorsWhateverTheWeighting) {
   Settings settings = SettingsFor("fedasync", 2);
-  settings.policy.weighting = WeightingKind::kValidation;
+  settings.policy = policy::With(settings.policy, "weighting", "validation");
   Harness h(settings);
   h.JoinAll();
   h.Update(0, 1, 3);

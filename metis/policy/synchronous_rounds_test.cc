@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "metis/federation/testing.h"
+#include "metis/policy/policy.h"
 
 namespace metis::federation {
 namespace {
@@ -11,9 +12,9 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-Settings StartingWith(uint32_t learners, LateUpdates late = LateUpdates::kRefuse) {
+Settings StartingWith(uint32_t learners, const char* late = "refuse") {
   Settings settings = SettingsFor("sync-fedavg", learners);
-  settings.sync.late_updates = late;
+  policy::Set(settings, "sync.late_updates", late);
   return settings;
 }
 
@@ -80,9 +81,9 @@ TEST(SyncRounds, ANewLifeWithFewerExamplesDoesNotSpoilTheRound) {
 // Restored from a copy in whose round learner 0 has reported: it has gone on since, and must take
 // an older model than its own for the next beginning.
 TEST(SyncRounds, AReportedLearnerThatIsAheadOfItsControllerHasAnUnknownBase) {
-  for (LateUpdates late : {LateUpdates::kRefuse, LateUpdates::kKeep}) {
+  for (const char* late : {"refuse", "keep"}) {
     Settings settings = StartingWith(2);
-    settings.sync.late_updates = late;
+    policy::Set(settings, "sync.late_updates", late);
     Harness h(settings);
     h.Join(0);
     h.Join(1);
@@ -183,7 +184,7 @@ TEST(SyncRounds, ALearnerBackInALaterRoundRestartsFromItsModel) {
 }
 
 TEST(SyncRounds, ALearnerBackInALaterRoundIsLeftToFinishWhereLateUpdatesAreKept) {
-  Harness h(StartingWith(2, LateUpdates::kKeep));
+  Harness h(StartingWith(2, "keep"));
   h.JoinAll();
   UpdateReceived late = h.Updating(1, 1, 5);
   h.Lose(1);
@@ -239,7 +240,7 @@ TEST(SyncRounds, AWithdrawalIsNoRound) {
 
 TEST(SyncRounds, WithoutTheModelsOfFinishedOnesTheBitsAreTheSameAndNobodyIsWithdrawn) {
   Settings lean_settings = StartingWith(2);
-  lean_settings.sync.keep_models = false;
+  lean_settings.keep_models = false;
   MemoryModelStore store;
   Harness lean(lean_settings, &store);
   Harness full(StartingWith(2));
@@ -252,8 +253,8 @@ TEST(SyncRounds, WithoutTheModelsOfFinishedOnesTheBitsAreTheSameAndNobodyIsWithd
     }
   }
   EXPECT_EQ(Values(lean.controller().community()), Values(full.controller().community()));
-  EXPECT_EQ(lean.controller().protocol().contribution(LearnerId(1)),
-            full.controller().protocol().contribution(LearnerId(1)));
+  EXPECT_EQ(lean.controller().aggregator().contribution(LearnerId(1)),
+            full.controller().aggregator().contribution(LearnerId(1)));
   EXPECT_FALSE(store.Get(LearnerId(0)).ok());
 
   const uint64_t before = lean.controller().StateHash();

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "metis/federation/testing.h"
+#include "metis/policy/policy.h"
 
 namespace metis::federation {
 namespace {
@@ -15,10 +16,10 @@ using testing::IsEmpty;
 
 constexpr Duration kDeadline = Duration::Seconds(50);
 
-Settings WithDeadline(uint32_t learners, LateUpdates late = LateUpdates::kRefuse) {
+Settings WithDeadline(uint32_t learners, const char* late = "refuse") {
   Settings settings = SettingsFor("sync-fedavg", learners);
-  settings.sync.round_deadline = kDeadline;
-  settings.sync.late_updates = late;
+  policy::Set(settings, "sync.round_deadline", kDeadline);
+  policy::Set(settings, "sync.late_updates", late);
   return settings;
 }
 
@@ -39,7 +40,7 @@ TEST(SyncProtocol, FedAvgIsTheMeanWeightedByTrainingExamples) {
     EXPECT_FLOAT_EQ(note.model->parameters()[i],
                     static_cast<float>(mean + 0.25 * static_cast<double>(i)));
   }
-  EXPECT_EQ(Values(note.model), Values(*h.controller().protocol().Recompute()));
+  EXPECT_EQ(Values(note.model), Values(*h.controller().aggregator().Recompute()));
 }
 
 TEST(SyncProtocol, EverybodyStartsTheNextRoundFromTheNewModel) {
@@ -148,7 +149,7 @@ TEST(SyncProtocol, ALateUpdateIsRefusedAndItsLearnerRestarts) {
 }
 
 TEST(SyncProtocol, ALateUpdateIsKeptForTheRoundItReaches) {
-  Harness h(WithDeadline(3, LateUpdates::kKeep));
+  Harness h(WithDeadline(3, "keep"));
   h.JoinAll();
   UpdateReceived late = h.Updating(2, 1, 100, 33);
   h.Update(0, 1, 1);

@@ -24,7 +24,7 @@ TEST(AsyncProtocol, EveryUpdateRenewsTheCommunityAndAnswersItsLearnerOnly) {
   EXPECT_FLOAT_EQ(sent.model->parameters()[0], (47.0f * 4 + 64 * 1) / 111);
   h.Update(1, 2, -2);
   EXPECT_FLOAT_EQ(h.controller().community()->parameters()[0], (47.0f * -2 + 64 * 1) / 111);
-  EXPECT_EQ(h.controller().protocol().total_contribution(), 111);
+  EXPECT_EQ(h.controller().aggregator().total_contribution(), 111);
   EXPECT_EQ(h.controller().statistics().models_exchanged, 6u);
 }
 
@@ -37,9 +37,9 @@ TEST(AsyncProtocol, ALargerTrainingSetRaisesTheScaleWithoutChangingTheMean) {
   large.training_examples = 100'000;
   h.Send(large);
   h.Update(6, 1, 0);
-  EXPECT_EQ(h.controller().protocol().contribution(LearnerId(1)), 47);
-  EXPECT_EQ(h.controller().protocol().total_contribution(), 100'077);
-  EXPECT_EQ(Values(h.controller().community()), Values(*h.controller().protocol().Recompute()));
+  EXPECT_EQ(h.controller().aggregator().contribution(LearnerId(1)), 47);
+  EXPECT_EQ(h.controller().aggregator().total_contribution(), 100'077);
+  EXPECT_EQ(Values(h.controller().community()), Values(*h.controller().aggregator().Recompute()));
 }
 
 TEST(AsyncProtocol, CommitsFollowArrivalThoughEvaluationsEndInAnotherOrder) {
@@ -124,7 +124,7 @@ TEST(AsyncProtocol, AWithdrawnLearnerLeavesTheOthersMean) {
   EXPECT_EQ(h.Count<CommunityCommitted>(), 0u);
   EXPECT_EQ(h.Count<StateChanged>(), 1u);  // says that it has no model there
   h.Update(0, 2, 1);                       // and may come back
-  EXPECT_EQ(h.controller().protocol().total_contribution(), 77);
+  EXPECT_EQ(h.controller().aggregator().total_contribution(), 77);
 }
 
 TEST(AsyncProtocol, AnUpdateThatWaitedThroughAPauseCountsByTheExamplesOfItsOwnLife) {
