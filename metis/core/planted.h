@@ -50,11 +50,10 @@ enum class PlantedBug {
   kEarlierLifeAnswered,    // a learner answers what its earlier life was asked
   kTimerLost,              // a timer that the log refuses does not fire again
   kNoGrace,                // a controller that slept takes everybody for lost
-  kObserverForgotten,      // an observer does not join again where it was forgotten
   kRefusedAnswered,        // an operator's command that the log refused is answered as done
 };
 
-inline constexpr std::array<std::string_view, 41> kPlantedBugNames = {"none",
+inline constexpr std::array<std::string_view, 40> kPlantedBugNames = {"none",
                                                                       "lost-update",
                                                                       "double-apply",
                                                                       "version-reuse",
@@ -93,7 +92,6 @@ inline constexpr std::array<std::string_view, 41> kPlantedBugNames = {"none",
                                                                       "earlier-life-answered",
                                                                       "timer-lost",
                                                                       "no-grace",
-                                                                      "observer-forgotten",
                                                                       "refused-answered"};
 
 #ifdef METIS_PLANTED_BUGS

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "metis/core/check.h"
-#include "metis/core/planted.h"
 #include "metis/core/text.h"
 
 namespace metis::drivers {
@@ -68,7 +67,6 @@ void ObserverHost::Join() {
 // A learner that was forgotten is told so when it asks or sends. Nothing that an observer says is
 // answered, and joining again changes nothing where it is known.
 void ObserverHost::JoinAgain() {
-  if (Planted(PlantedBug::kObserverForgotten)) return;
   if (accepted_ && !over_) transport_.Send(options_.declared);
 }
 
