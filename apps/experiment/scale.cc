@@ -5,6 +5,7 @@
 
 #include "metis/core/text.h"
 #include "metis/data/catalogue.h"
+#include "metis/federation/part.h"
 
 namespace metis::apps {
 namespace {
