@@ -21,6 +21,7 @@
   PART(Optimizer, Identity) \
   PART(Weighting, TrainingExamples) \
   PART(Weighting, Validation) \
+  PART(Weighting, Equal) \
   PART(Trigger, Epochs) \
   PART(Trigger, Adaptive) \
   PART(Trainers, All) \
