@@ -25,7 +25,8 @@
   PART(Trigger, Epochs) \
   PART(Trigger, Adaptive) \
   PART(Trainers, All) \
-  PART(Evaluators, AllOthers)
+  PART(Evaluators, AllOthers) \
+  PART(Evaluators, Sample)
 // clang-format on
 
 namespace metis::policy {
