@@ -88,7 +88,7 @@ Result<TrainingThread::Epoch> TrainingThread::DoTrain(learner::EpochKey key,
 
 Result<TrainingThread::Taken> TrainingThread::DoTake() {
   if (Result<void> looked = LookAtLocal(); !looked) return looked.error();
-  return Taken{local_, seen_ ? seen_->counts : ConfusionCounts()};
+  return Taken{local_, seen_ ? seen_->counts : Statistics()};
 }
 
 Result<void> TrainingThread::LookAtLocal() {

@@ -27,7 +27,7 @@ class TrainingThread {
   };
   struct Taken {
     ModelPtr model;
-    ConfusionCounts own_counts;  // of no classes without an evaluator
+    Statistics own_counts;  // none without an evaluator
   };
 
   // `own` may be null. With `watch_loss` (and an evaluator) every received model, and the local one

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "metis/core/confusion.h"
+#include "metis/core/metric.h"
 #include "metis/core/time.h"
 
 namespace metis::federation {

@@ -26,8 +26,10 @@ class DistributedValidation final : public Weighting {
 
   std::optional<double> Weigh(uint64_t, const Evaluation& evaluation) const override {
     if (evaluation.coverage < settings_.min_coverage) return std::nullopt;
-    if (evaluation.pooled.total() == 0) return std::nullopt;
-    return Evaluate(settings_.metric, evaluation.pooled);
+    if (evaluation.pooled.examples() == 0) return std::nullopt;
+    // A metric that these statistics lack was refused when they were declared.
+    Result<double> score = evaluation.pooled.Score(settings_.metric);
+    return score ? std::optional(*score) : std::nullopt;
   }
 
   double LargestContribution(const Membership&) const override { return 1; }

@@ -29,8 +29,7 @@ class Weighting {
 };
 
 // FedAvg: p_k is the number of training examples.
-// DVW: p_k is a metric of the pooled confusion counts, if they cover enough of the validation
-// examples.
+// DVW: p_k is a metric of the pooled statistics, if they cover enough of the validation examples.
 std::unique_ptr<Weighting> MakeWeighting(WeightingKind kind, const ValidationSettings& validation);
 
 }  // namespace metis::federation

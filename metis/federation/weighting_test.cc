@@ -36,7 +36,7 @@ TEST(Weighting, TheMetricIsASetting) {
     ValidationSettings settings;
     settings.metric = metric;
     auto weighting = MakeWeighting(WeightingKind::kValidation, settings);
-    EXPECT_EQ(weighting->Weigh(1, evaluation), Evaluate(metric, evaluation.pooled));
+    EXPECT_EQ(weighting->Weigh(1, evaluation), *evaluation.pooled.Score(metric));
   }
 }
 
@@ -46,6 +46,16 @@ TEST(Weighting, TooLittleCoverageSaysNothing) {
   EXPECT_TRUE(weighting->Weigh(1, {counts, 20.0 / 30}).has_value());  // exactly 2/3
   EXPECT_FALSE(weighting->Weigh(1, {counts, 19.0 / 30}).has_value());
   EXPECT_FALSE(weighting->Weigh(1, {ConfusionCounts(), 1}).has_value());
+}
+
+TEST(Weighting, AMetricThatTheStatisticsLackSaysNothing) {
+  ValidationSettings settings;
+  settings.metric = Metric::kR2;
+  auto weighting = MakeWeighting(WeightingKind::kValidation, settings);
+  EXPECT_FALSE(weighting->Weigh(1, {CountsOf({4, 12}, 6), 1}).has_value());
+  RegressionSums sums;
+  ASSERT_TRUE(sums.Count(1, 1) && sums.Count(3, 2));
+  EXPECT_EQ(weighting->Weigh(1, {sums, 1}), 0.5);
 }
 
 }  // namespace

@@ -116,7 +116,7 @@ void EvaluationOracle::Accepted(const federation::UpdateReceived& update, Instan
   round.training_examples = declared_[update.id.learner].training_examples;
   bool pools =
       settings_.policy.weighting == WeightingKind::kValidation && settings_.validation.count_own;
-  if (pools) Pool(round, update.own_counts);
+  if (pools) Pool(round, update.own_counts.AsConfusion());
 }
 
 std::optional<std::string> EvaluationOracle::TakenUp(
@@ -127,7 +127,7 @@ std::optional<std::string> EvaluationOracle::TakenUp(
   const bool evaluated = settings_.policy.protocol != ProtocolKind::kFedAsync &&
                          settings_.policy.weighting == WeightingKind::kValidation;
   for (LearnerId learner : live) {
-    const std::vector<uint64_t>& counts = declared_.at(learner).validation_counts;
+    const std::vector<uint64_t>& counts = declared_.at(learner).validation_counts.class_counts();
     bool has_data = std::any_of(counts.begin(), counts.end(), [](uint64_t n) { return n > 0; });
     if (evaluated && has_data && learner != update.id.learner) missing.insert(learner);
   }
@@ -151,7 +151,7 @@ std::optional<std::string> EvaluationOracle::TakenUp(
 
 void EvaluationOracle::Asked(const federation::RequestEvaluation& request) {
   rounds_[request.update].asked[request.evaluator] = {
-      declared_[request.evaluator].validation_counts, false, false};
+      declared_[request.evaluator].validation_counts.class_counts(), false, false};
 }
 
 void EvaluationOracle::Counted(const federation::CountsReceived& event) {
@@ -162,9 +162,9 @@ void EvaluationOracle::Counted(const federation::CountsReceived& event) {
   if (asked == found->second.asked.end()) return;
   Evaluator& evaluator = asked->second;
   if (evaluator.answered || evaluator.refused) return;
-  if (RowsAre(event.counts, evaluator.rows)) {
+  if (RowsAre(event.counts.AsConfusion(), evaluator.rows)) {
     evaluator.answered = true;
-    Pool(found->second, event.counts);
+    Pool(found->second, event.counts.AsConfusion());
   } else {
     evaluator.refused = true;
   }
@@ -239,6 +239,8 @@ double EvaluationOracle::Metric(const Round& round) const {
       double mcc = denominator == 0 ? 0 : (diagonal * total - rc) / denominator;
       return std::max(0.0, mcc);
     }
+    case metis::Metric::kR2:
+      break;  // there are no simulated regressions
   }
   return -1;
 }

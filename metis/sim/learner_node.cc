@@ -46,7 +46,7 @@ void LearnerNode::Start() {
   declared.name = Text("learner-", learner_);
   declared.group = group_.name;
   declared.training_examples = training_->trainer().training_examples();
-  if (evaluator_) declared.validation_counts = evaluator_->class_counts();
+  if (evaluator_) declared.validation_counts = evaluator_->declared();
   declared.schema_hash = workload_.initial()->schema()->hash();
   session_ = std::make_unique<federation::LearnerSession>(settings_, declared, seed_);
   if (world_.cycles != nullptr) world_.cycles->LifeBegins(learner_, group_.name);
@@ -176,9 +176,11 @@ UpdateReceived LearnerNode::Corrupted(UpdateReceived update) {
   }
   if (world_.faults.Strikes(Fault::kHugeUpdate, rates.huge_update, learner_.value(), now))
     spoil(1e12f);
-  if (update.own_counts.classes() > 0 &&
+  if (ConfusionCounts forged = update.own_counts.AsConfusion();
+      forged.classes() > 0 &&
       world_.faults.Strikes(Fault::kForgedCounts, rates.forged_counts, learner_.value(), now)) {
-    update.own_counts.Count(0, 0, 1000);
+    forged.Count(0, 0, 1000);
+    update.own_counts = std::move(forged);
   }
   return update;
 }
@@ -338,10 +340,10 @@ void LearnerNode::BeginEvaluation() {
       taken, job, [this](const learner::Evaluation& done) { EvaluationDone(done.counts); });
 }
 
-void LearnerNode::EvaluationDone(const ConfusionCounts& evaluated) {
+void LearnerNode::EvaluationDone(const Statistics& evaluated) {
   federation::RequestEvaluation request = std::move(evaluations_.front());
   evaluations_.pop_front();
-  ConfusionCounts counts = evaluated;
+  ConfusionCounts counts = evaluated.AsConfusion();
   if (world_.faults.Strikes(Fault::kForgedCounts, world_.faults.rates().forged_counts,
                             learner_.value(), world_.queue.now())) {
     counts.Count(counts.classes() - 1, counts.classes() - 1, 500);

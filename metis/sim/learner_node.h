@@ -58,7 +58,7 @@ class LearnerNode final : public drivers::ParticipantInbox {
   void Enqueue(const federation::RequestEvaluation& request);
   void Cancel(const federation::CancelEvaluation& cancel);
   void BeginEvaluation();
-  void EvaluationDone(const ConfusionCounts& counts);
+  void EvaluationDone(const Statistics& counts);
   Duration EvaluationTime() const;
   // Whether the trigger looks at the validation loss after every epoch.
   bool watches_loss() const;
@@ -88,7 +88,7 @@ class LearnerNode final : public drivers::ParticipantInbox {
   std::shared_ptr<LocalTraining> training_;
   std::shared_ptr<learner::Evaluator> evaluator_;
   std::function<void()> stop_training_;  // empty while nothing is being trained
-  ConfusionCounts own_counts_;           // of the local model at the latest epoch's end
+  Statistics own_counts_;                // of the local model at the latest epoch's end
   std::deque<federation::RequestEvaluation> evaluations_;
   std::optional<federation::UpdateReceived>
       earlier_life_;  // its last update, to be replayed by faults

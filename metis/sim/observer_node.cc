@@ -14,9 +14,7 @@ ObserverNode::ObserverNode(World& world, const Workload& workload, LearnerId id,
       heartbeat_(heartbeat),
       testers_(workload.MakeTesters()) {
   for (const auto& tester : testers_) {
-    const std::vector<uint64_t> counts = tester->class_counts();
-    class_counts_.resize(counts.size());
-    for (size_t c = 0; c < counts.size(); ++c) class_counts_[c] += counts[c];
+    METIS_CHECK(test_set_.Add(tester->declared()).ok());  // parts of one set
   }
 }
 
@@ -30,7 +28,7 @@ void ObserverNode::Start() {
     declared.incarnation = kOnlyLife;
     declared.role = federation::Role::kObserver;
     declared.name = "observer";
-    declared.validation_counts = class_counts_;
+    declared.validation_counts = test_set_;
     declared.schema_hash = workload_.initial()->schema()->hash();
     Send(declared);
   }
@@ -75,8 +73,8 @@ Result<learner::Evaluation> ObserverNode::Test(const ModelPtr& model) {
       error = part.error();
       continue;
     }
-    const auto count = static_cast<double>(part->counts.total());
-    sum.counts.Add(part->counts);
+    const auto count = static_cast<double>(part->counts.examples());
+    if (Result<void> added = sum.counts.Add(part->counts); !added) error = added.error();
     sum.loss = jobs.size() == 1 ? part->loss : sum.loss + part->loss * count;
     examples += count;
   }

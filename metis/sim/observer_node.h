@@ -27,7 +27,7 @@ class ObserverNode final : public drivers::ParticipantInbox {
   const LearnerId id_;
   const Duration heartbeat_;
   std::vector<std::unique_ptr<learner::Evaluator>> testers_;
-  std::vector<uint64_t> class_counts_;
+  Declared test_set_;
   bool accepted_ = false;
   bool dismissed_ = false;
 };
