@@ -89,8 +89,12 @@ Result<Outcome> Evaluate(const Options& options) {
   return outcome;
 }
 
+bool HasClasses(const Outcome& outcome) {
+  return outcome.evaluation.counts.AsConfusion().classes() > 0;
+}
+
 Json Describe(const Options& options, const Outcome& outcome) {
-  const ConfusionCounts& counts = outcome.evaluation.counts;
+  const ConfusionCounts& counts = outcome.evaluation.counts.AsConfusion();
   Json classes = Json::array();
   Json matrix = Json::array();
   const std::vector<ClassScores> scores = ScoresByClass(counts);
@@ -108,7 +112,7 @@ Json Describe(const Options& options, const Outcome& outcome) {
           {"architecture", outcome.architecture},
           {"fingerprint", Hex(outcome.fingerprint)},
           {"dataset", outcome.data},
-          {"examples", counts.total()},
+          {"examples", outcome.evaluation.counts.examples()},
           {"loss", report::NumberJson(outcome.evaluation.loss)},
           {"accuracy", Accuracy(counts)},
           {"micro_f1", MicroF1(counts)},
@@ -119,15 +123,18 @@ Json Describe(const Options& options, const Outcome& outcome) {
 }
 
 void PrintScores(const Outcome& outcome) {
-  const ConfusionCounts& counts = outcome.evaluation.counts;
+  const Statistics& statistics = outcome.evaluation.counts;
+  const ConfusionCounts& counts = statistics.AsConfusion();
   Table table({{""}, {""}});
   table.AddRow({"model", outcome.architecture});
-  table.AddRow({"data", Text(outcome.data, ", ", counts.total(), " examples")});
-  table.AddRow({"accuracy", Fixed(Accuracy(counts), 4)});
+  table.AddRow({"data", Text(outcome.data, ", ", statistics.examples(), " examples")});
+  table.AddRow({std::string(statistics.headline_name()), Fixed(statistics.Headline(), 4)});
   table.AddRow({"loss", Fixed(outcome.evaluation.loss, 4)});
-  table.AddRow({"micro F1", Fixed(MicroF1(counts), 4)});
-  table.AddRow({"macro F1", Fixed(MacroF1(counts), 4)});
-  table.AddRow({"Matthews", Fixed(Matthews(counts), 4)});
+  if (HasClasses(outcome)) {
+    table.AddRow({"micro F1", Fixed(MicroF1(counts), 4)});
+    table.AddRow({"macro F1", Fixed(MacroF1(counts), 4)});
+    table.AddRow({"Matthews", Fixed(Matthews(counts), 4)});
+  }
   table.Print(std::cout);
   std::cout << "\n";
 }
@@ -139,7 +146,7 @@ void PrintClasses(const Outcome& outcome) {
                {"precision", Align::kRight},
                {"recall", Align::kRight},
                {"F1", Align::kRight}});
-  const std::vector<ClassScores> scores = ScoresByClass(outcome.evaluation.counts);
+  const std::vector<ClassScores> scores = ScoresByClass(outcome.evaluation.counts.AsConfusion());
   for (size_t i = 0; i < scores.size(); ++i) {
     table.AddRow({Text(i), outcome.names[i], Text(scores[i].examples),
                   Fixed(scores[i].precision, 3), Fixed(scores[i].recall, 3),
@@ -151,7 +158,7 @@ void PrintClasses(const Outcome& outcome) {
 
 // A row an actual class, a column a predicted one; "." for none, so that confusions stand out.
 void PrintMatrix(const Outcome& outcome) {
-  const ConfusionCounts& counts = outcome.evaluation.counts;
+  const ConfusionCounts& counts = outcome.evaluation.counts.AsConfusion();
   std::vector<Table::Column> columns = {{"actual \\ predicted"}};
   for (uint32_t i = 0; i < counts.classes(); ++i) columns.push_back({Text(i), Align::kRight});
   Table table(std::move(columns));
@@ -172,7 +179,7 @@ void PrintConfusions(const Outcome& outcome) {
     uint32_t actual = 0;
     uint32_t predicted = 0;
   };
-  const ConfusionCounts& counts = outcome.evaluation.counts;
+  const ConfusionCounts& counts = outcome.evaluation.counts.AsConfusion();
   std::vector<Mistake> mistakes;
   for (uint32_t i = 0; i < counts.classes(); ++i) {
     for (uint32_t j = 0; j < counts.classes(); ++j) {
@@ -194,9 +201,9 @@ void PrintConfusions(const Outcome& outcome) {
 
 Result<void> WritePicture(const Options& options, const Outcome& outcome) {
   const std::string title = Text(outcome.architecture, " on ", outcome.data, ": ",
-                                 Fixed(100 * Accuracy(outcome.evaluation.counts), 2), " % right");
+                                 Fixed(100 * outcome.evaluation.counts.Headline(), 2), " % right");
   std::ofstream file(options.matrix, std::ios::binary | std::ios::trunc);
-  file << DrawConfusion(outcome.evaluation.counts, outcome.names, title);
+  file << DrawConfusion(outcome.evaluation.counts.AsConfusion(), outcome.names, title);
   file.flush();
   if (!file) return Unavailable(Text("--matrix ", options.matrix, ": the file cannot be written"));
   return {};
@@ -207,6 +214,9 @@ int Run(const Options& options) {
   if (!warning.empty()) std::cerr << "metis: " << warning << "\n";
   Result<Outcome> outcome = Evaluate(options);
   if (!outcome) return Complain(outcome.error().message);
+  if (!options.matrix.empty() && !HasClasses(*outcome)) {
+    return Complain("--matrix draws how a classifier confuses classes: this model has none");
+  }
   if (!options.matrix.empty()) {
     Result<void> written = WritePicture(options, *outcome);
     if (!written) return Complain(written.error().message);
@@ -218,11 +228,13 @@ int Run(const Options& options) {
     return Finish();
   }
   PrintScores(*outcome);
-  PrintClasses(*outcome);
-  if (outcome->names.size() <= kMostInMatrix) {
-    PrintMatrix(*outcome);
-  } else {
-    PrintConfusions(*outcome);
+  if (HasClasses(*outcome)) {
+    PrintClasses(*outcome);
+    if (outcome->names.size() <= kMostInMatrix) {
+      PrintMatrix(*outcome);
+    } else {
+      PrintConfusions(*outcome);
+    }
   }
   if (!options.matrix.empty()) std::cout << "\nPicture in " << options.matrix << ".\n";
   return Finish();

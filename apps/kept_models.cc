@@ -1,6 +1,5 @@
 #include "apps/kept_models.h"
 
-#include "metis/core/confusion.h"
 #include "metis/core/text.h"
 
 namespace metis::apps {
@@ -11,7 +10,7 @@ void KeptModels::Event(Instant now, const federation::Event& event) {
   if (tested == nullptr) return;
   auto found = under_test_.find(tested->version);
   if (found == under_test_.end()) return;
-  latest_ = {tested->version, found->second, Accuracy(tested->counts)};
+  latest_ = {tested->version, found->second, tested->counts.Headline()};
   if (latest_.accuracy > best_.accuracy) best_ = latest_;
   under_test_.erase(found);
 }

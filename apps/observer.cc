@@ -35,8 +35,8 @@ class TestPrinter final : public drivers::ParticipantTransport {
 
   void Send(federation::Event event) override {
     if (const auto* tested = std::get_if<federation::CommunityTested>(&event)) {
-      std::cout << "version " << tested->version.value() << ": accuracy "
-                << Fixed(Accuracy(tested->counts), 4) << ", loss " << Fixed(tested->loss, 4)
+      std::cout << "version " << tested->version.value() << ": " << tested->counts.headline_name()
+                << " " << Fixed(tested->counts.Headline(), 4) << ", loss " << Fixed(tested->loss, 4)
                 << std::endl;
     }
     next_.Send(std::move(event));
@@ -80,7 +80,7 @@ Result<std::string> Observe(const Options& options, Console& console,
                            .name = joined->name,
                            .group = "",
                            .training_examples = 0,
-                           .validation_counts = site->class_counts,
+                           .validation_counts = site->test_set,
                            .schema_hash = site->schema->hash()};
   host_options.retry = joined->config.federation.retry;
   TestPrinter printer(*joined->client);

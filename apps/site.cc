@@ -1,7 +1,6 @@
 #include "apps/site.h"
 
 #include <charconv>
-#include <numeric>
 #include <utility>
 
 #include "apps/federation_data.h"
@@ -26,8 +25,7 @@ Result<std::shared_ptr<builtin::BuiltinWorkload>> MakeBuiltin(config::Config con
 }
 
 std::string Describe(std::string_view data, const LearnerSite& site) {
-  const uint64_t validation =
-      std::accumulate(site.validation_counts.begin(), site.validation_counts.end(), uint64_t{0});
+  const uint64_t validation = site.validation_counts.examples();
   return Text(data, ": ", site.tools.trainer->training_examples(), " training examples",
               validation > 0 ? Text(", ", validation, " for validation") : std::string());
 }
@@ -47,7 +45,7 @@ Result<LearnerSite> BuiltinSite(const SiteOptions& options, const config::Config
   site.tools.trainer = (*workload)->MakeTrainer(part);
   site.tools.own = (*workload)->MakeEvaluator(part);
   site.tools.of_others = (*workload)->MakeEvaluator(part);
-  if (site.tools.own) site.validation_counts = site.tools.own->class_counts();
+  if (site.tools.own) site.validation_counts = site.tools.own->declared();
   site.owner = *workload;
   site.description = Describe(data::kBuiltinData, site);
   return site;
@@ -147,7 +145,7 @@ Result<LearnerSite> OpenLearnerSite(const SiteOptions& options, const config::Co
       if (!evaluator) return evaluator.error();
       *each = *std::move(evaluator);
     }
-    site.validation_counts = site.tools.own->class_counts();
+    site.validation_counts = site.tools.own->declared();
   }
   site.owner = *network;
   site.description = Describe(options.data.what, site);
@@ -182,14 +180,12 @@ Result<ObserverSite> OpenObserverSite(const DataSource& data, bool whole,
     }
     site.owner = *network;
   }
-  uint64_t examples = 0;
   for (const auto& tester : site.testers) {
-    const std::vector<uint64_t> counts = tester->class_counts();
-    site.class_counts.resize(counts.size());
-    for (size_t c = 0; c < counts.size(); ++c) site.class_counts[c] += counts[c];
-    examples += std::accumulate(counts.begin(), counts.end(), uint64_t{0});
+    if (Result<void> added = site.test_set.Add(tester->declared()); !added) {
+      return added.error().In("test set");
+    }
   }
-  site.description = Text(data.what, ": ", examples, " test examples");
+  site.description = Text(data.what, ": ", site.test_set.examples(), " test examples");
   return site;
 }
 

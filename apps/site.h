@@ -38,8 +38,8 @@ struct LearnerSite {
   SchemaPtr schema;
   ModelPool* pool = nullptr;  // owned by `owner`
   drivers::LearnerTools tools;
-  std::vector<uint64_t> validation_counts;  // empty where the policy needs no validation set
-  std::string description;                  // "fashion-mnist: 4750 training examples, ..."
+  Declared validation_counts;  // none where the policy needs no validation set
+  std::string description;     // "fashion-mnist: 4750 training examples, ..."
 };
 
 // Of a learner with this id. Fails where data, share and the federation's model do not go together.
@@ -51,7 +51,7 @@ struct ObserverSite {
   SchemaPtr schema;
   ModelPool* pool = nullptr;
   std::vector<std::unique_ptr<learner::Evaluator>> testers;
-  std::vector<uint64_t> class_counts;
+  Declared test_set;
   std::string description;
 };
 

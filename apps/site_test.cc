@@ -4,7 +4,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <numeric>
 
 #include "metis/federation/settings.h"
 #include "metis/policy/policy.h"
@@ -46,10 +45,8 @@ TEST(BuiltinSite, TheSharesAreAllOfTheData) {
     EXPECT_LT(own, largest) << "largest first";
     largest = own;
     ASSERT_TRUE(site->tools.own != nullptr && site->tools.of_others != nullptr);
-    EXPECT_GT(std::accumulate(site->validation_counts.begin(), site->validation_counts.end(), 0u),
-              0u);
-    examples += own + std::accumulate(site->validation_counts.begin(),
-                                      site->validation_counts.end(), uint64_t{0});
+    EXPECT_GT(site->validation_counts.examples(), 0u);
+    examples += own + site->validation_counts.examples();
   }
   EXPECT_EQ(examples, 300u);
 }
@@ -60,7 +57,7 @@ TEST(BuiltinSite, HasNoValidationSetWhereThePolicyNeedsNone) {
   options.share = ShareOfData{1, 3};
   Result<LearnerSite> site = OpenLearnerSite(options, Skewed("async-fedavg"), LearnerId(1));
   ASSERT_TRUE(site);
-  EXPECT_TRUE(site->validation_counts.empty());
+  EXPECT_TRUE(site->validation_counts.none());
   EXPECT_EQ(site->tools.own, nullptr);
 }
 
@@ -98,7 +95,7 @@ TEST(BuiltinSite, IsDealtByTheTableOfTheFederation) {
 TEST(ObserverSite, TestsOnAllOfTheTestExamples) {
   Result<ObserverSite> site = OpenObserverSite({.what = "builtin"}, false, Skewed("sync-dvw"));
   ASSERT_TRUE(site);
-  EXPECT_EQ(std::accumulate(site->class_counts.begin(), site->class_counts.end(), 0u), 70u);
+  EXPECT_EQ(site->test_set.examples(), 70u);
   EXPECT_NE(site->description.find("70 test examples"), std::string::npos);
 }
 

@@ -129,8 +129,8 @@ void PrintEpoch(const Epoch& epoch, bool validated) {
   }
   std::vector<std::string> cells = {Text(epoch.epoch), Fixed(epoch.training_loss, 4),
                                     Fixed(epoch.test.loss, 4),
-                                    Fixed(Accuracy(epoch.test.counts), 4)};
-  if (validated) cells.push_back(Fixed(Accuracy(epoch.validation->counts), 4));
+                                    Fixed(epoch.test.counts.Headline(), 4)};
+  if (validated) cells.push_back(Fixed(epoch.validation->counts.Headline(), 4));
   cells.insert(cells.end(), {Fixed(epoch.images_per_second(), 0), Fixed(epoch.seconds, 1)});
   PrintRow(cells);
 }
@@ -230,7 +230,7 @@ Result<std::string> Training::Run(TrainRecord& record) {
     if (!epoch && stop_.stop_requested()) return std::string("interrupted");
     if (!epoch) return epoch.error();
     if (Result<void> added = record.Add(*epoch); !added) return added.error();
-    accuracy_ = Text(", accuracy ", Fixed(Accuracy(epoch->test.counts), 4));
+    accuracy_ = Text(", accuracy ", Fixed(epoch->test.counts.Headline(), 4));
     if (!options_.json) PrintEpoch(*epoch, validator_ != nullptr);
     if (!std::isfinite(epoch->training_loss)) return std::string("diverged");
   }
@@ -249,7 +249,7 @@ int Report(const Options& options, const TrainRecord& record, const std::string&
     const Epoch& best = record.best();
     std::cout << "\n"
               << (stopped_by == "interrupted" ? "Interrupted. " : "") << "Best test accuracy "
-              << Fixed(Accuracy(best.test.counts), 4) << ", after epoch " << best.epoch
+              << Fixed(best.test.counts.Headline(), 4) << ", after epoch " << best.epoch
               << (best.validation ? " (chosen by validation)" : "") << ". Recorded in "
               << options.out << ".\nA closer look: metis evaluate " << options.out << "/best.metis "
               << (settings.test_file.empty() ? settings.source.what : settings.test_file) << "\n";

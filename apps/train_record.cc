@@ -24,17 +24,17 @@ constexpr const char* kFinalModel = "final.metis";
 constexpr const char* kBestModel = "best.metis";
 
 Json EvaluationJson(const learner::Evaluation& evaluation) {
-  return {{"loss", NumberJson(evaluation.loss)}, {"accuracy", Accuracy(evaluation.counts)}};
+  return {{"loss", NumberJson(evaluation.loss)}, {"accuracy", evaluation.counts.Headline()}};
 }
 
 // By what the best model is chosen.
 double Standing(const Epoch& epoch) {
-  return Accuracy(epoch.validation ? epoch.validation->counts : epoch.test.counts);
+  return (epoch.validation ? *epoch.validation : epoch.test).counts.Headline();
 }
 
 Json ClassesJson(const Epoch& epoch, const data::Dataset& set) {
   Json classes = Json::array();
-  const std::vector<ClassScores> scores = ScoresByClass(epoch.test.counts);
+  const std::vector<ClassScores> scores = ScoresByClass(epoch.test.counts.AsConfusion());
   for (uint32_t i = 0; i < scores.size(); ++i) {
     classes.push_back({{"class", i},
                        {"name", i < set.classes() ? set.ClassName(i) : Text(i)},
@@ -85,7 +85,7 @@ Result<void> TrainRecord::WriteModel(const char* name, const Model& model,
                                      const Epoch* epoch) const {
   store::ModelFacts facts = facts_;
   facts["epochs"] = Text(epoch == nullptr ? 0 : epoch->epoch);
-  if (epoch != nullptr) facts["test_accuracy"] = Text(Accuracy(epoch->test.counts));
+  if (epoch != nullptr) facts["test_accuracy"] = Text(epoch->test.counts.Headline());
   return store::WriteModelFile((fs::path(directory_) / name).string(), facts, model);
 }
 
@@ -115,8 +115,8 @@ Result<void> TrainRecord::Add(const Epoch& epoch) {
 
 Json TrainRecord::AccuracyJson() const {
   if (!last_) return nullptr;
-  return {{"final", Accuracy(last_->test.counts)},
-          {"best", Accuracy(best_->test.counts)},
+  return {{"final", last_->test.counts.Headline()},
+          {"best", best_->test.counts.Headline()},
           {"best_epoch", best_->epoch},
           {"best_by", best_->validation ? "validation" : "test"}};
 }

@@ -241,8 +241,7 @@ Result<learner::Evaluation> BuiltinEvaluator::Evaluate(const Model& model) {
   Result<void> fits = CheckSchema(model, *schema_);
   if (!fits) return fits.error();
   weights_.Read(model);
-  learner::Evaluation evaluation;
-  evaluation.counts = ConfusionCounts(weights_.classes());
+  ConfusionCounts counts(weights_.classes());
   std::span<double> scores(scores_.data(), weights_.classes());
   double losses = 0;
   for (uint32_t example : examples_) {
@@ -251,10 +250,11 @@ Result<learner::Evaluation> BuiltinEvaluator::Evaluate(const Model& model) {
     uint32_t predicted = 0;
     for (uint32_t c = 1; c < scores.size(); ++c)
       predicted = scores[c] > scores[predicted] ? c : predicted;
-    evaluation.counts.Count(label, predicted);
+    counts.Count(label, predicted);
     double sum = 0;
     losses += Exponentiate(scores, label, sum);
   }
+  learner::Evaluation evaluation{std::move(counts), 0};
   if (!examples_.empty()) evaluation.loss = losses / static_cast<double>(examples_.size());
   return evaluation;
 }

@@ -103,7 +103,7 @@ class BuiltinEvaluator final : public learner::Evaluator {
   // number.
   Result<learner::Evaluation> Evaluate(const Model& model) override;
 
-  std::vector<uint64_t> class_counts() const override { return class_counts_; }
+  Declared declared() const override { return class_counts_; }
   uint64_t batches() const override;
 
  private:

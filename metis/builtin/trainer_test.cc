@@ -119,12 +119,12 @@ TEST(BuiltinTrainer, LearnsTheDefaultTaskInAFewEpochs) {
     BuiltinTrainer trainer(world.task, world.pool, partition->shares[0].examples, {}, seed,
                            LearnerId(0));
     BuiltinEvaluator evaluator(world.task, world.task.test(), AllOf(world.task.test()), 100);
-    double before = Accuracy(evaluator.Evaluate(*world.initial)->counts);
-    double after = Accuracy(evaluator.Evaluate(*TrainFrom(trainer, world.initial, 1, 4))->counts);
+    double before = evaluator.Evaluate(*world.initial)->counts.Headline();
+    double after = evaluator.Evaluate(*TrainFrom(trainer, world.initial, 1, 4))->counts.Headline();
     EXPECT_LT(before, 0.35);
     EXPECT_GT(after, 0.8);
     BuiltinTrainer whole = world.Trainer({});
-    EXPECT_GT(Accuracy(evaluator.Evaluate(*TrainFrom(whole, world.initial, 1, 4))->counts), 0.84);
+    EXPECT_GT(evaluator.Evaluate(*TrainFrom(whole, world.initial, 1, 4))->counts.Headline(), 0.84);
   }
 }
 
@@ -275,7 +275,7 @@ TEST(BuiltinTrainer, SurvivesModelsThatAreNotFiniteOrExtreme) {
       EXPECT_EQ(trained->Magnitude() < kInfinity, std::isfinite(bad));
       Result<learner::Evaluation> evaluation = evaluator.Evaluate(*model);
       ASSERT_TRUE(evaluation);
-      EXPECT_EQ(evaluation->counts.RowSums(), evaluator.class_counts());
+      EXPECT_EQ(evaluation->counts.AsConfusion().RowSums(), evaluator.declared().class_counts());
     }
   }
 }
@@ -300,11 +300,12 @@ TEST(BuiltinEvaluator, RowSumsAreTheDeclaredClassCounts) {
   World world;
   std::vector<uint32_t> some = {0, 1, 2, 4, 7, 10, 12, 13, 28, 30};
   BuiltinEvaluator evaluator(world.task, world.task.test(), some, 4);
-  EXPECT_EQ(evaluator.class_counts(), (std::vector<uint64_t>{3, 6, 1}));
+  EXPECT_EQ(evaluator.declared().class_counts(), (std::vector<uint64_t>{3, 6, 1}));
   EXPECT_EQ(evaluator.batches(), 3u);
   BuiltinTrainer trainer = world.Trainer({});
   for (const ModelPtr& model : {world.initial, TrainFrom(trainer, world.initial, 1, 3)}) {
-    EXPECT_EQ(evaluator.Evaluate(*model)->counts.RowSums(), evaluator.class_counts());
+    EXPECT_EQ(evaluator.Evaluate(*model)->counts.AsConfusion().RowSums(),
+              evaluator.declared().class_counts());
   }
 }
 
@@ -314,7 +315,7 @@ TEST(BuiltinEvaluator, ZeroWeightsCostTheLogarithmOfTheClasses) {
   EXPECT_NEAR(evaluator.Evaluate(*world.pool.Zero())->loss, std::log(3.0), 1e-14);
   BuiltinEvaluator empty(world.task, world.task.test(), {}, 10);
   EXPECT_EQ(empty.Evaluate(*world.initial)->loss, 0);
-  EXPECT_EQ(empty.Evaluate(*world.initial)->counts.total(), 0u);
+  EXPECT_EQ(empty.Evaluate(*world.initial)->counts.examples(), 0u);
   EXPECT_EQ(empty.batches(), 0u);
 }
 

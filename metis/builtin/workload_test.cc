@@ -43,7 +43,7 @@ TEST(BuiltinWorkload, AValidationSetIsTakenOutOfTheTrainingSet) {
     LearnerId learner(k);
     auto evaluator = workload->MakeEvaluator(learner);
     ASSERT_NE(evaluator, nullptr);
-    std::vector<uint64_t> validation = evaluator->class_counts();
+    std::vector<uint64_t> validation = evaluator->declared().class_counts();
     std::vector<uint64_t> all = workload->class_counts(learner);
     uint64_t validated = std::accumulate(validation.begin(), validation.end(), uint64_t{0});
     uint64_t held = std::accumulate(all.begin(), all.end(), uint64_t{0});
@@ -56,7 +56,7 @@ TEST(BuiltinWorkload, AValidationSetIsTakenOutOfTheTrainingSet) {
 
 TEST(BuiltinWorkload, TheTestSetIsCommon) {
   auto workload = SmallWorkload(3, false);
-  std::vector<uint64_t> counts = workload->MakeTesters().front()->class_counts();
+  std::vector<uint64_t> counts = workload->MakeTesters().front()->declared().class_counts();
   EXPECT_EQ(std::accumulate(counts.begin(), counts.end(), uint64_t{0}), 60u);
 }
 

@@ -8,6 +8,14 @@ namespace metis {
 
 static_assert(std::endian::native == std::endian::little, "the binary form is little-endian");
 
+namespace {
+// Confusion counts came before there were kinds and keep their form, without a name. Instead of
+// their number of classes or examples other kinds have one that no confusion counts can have, then
+// the name and the fields of the kind.
+constexpr uint32_t kNamedClasses = UINT32_MAX;
+constexpr uint64_t kNamedCounts = UINT64_MAX;
+}  // namespace
+
 void BinaryWriter::Raw(const void* data, size_t size) {
   out_.bytes.append(static_cast<const char*>(data), size);
 }
@@ -17,9 +25,35 @@ void BinaryWriter::Write(const std::string& value) {
   Raw(value.data(), value.size());
 }
 
-void BinaryWriter::Write(const ConfusionCounts& value) {
-  Write(value.classes());
-  Write(value.counts());
+void BinaryWriter::Write(Int128 value) {
+  Write(LowWord(value));
+  Write(HighWord(value));
+}
+
+void BinaryWriter::Write(const Statistics& value) {
+  const ConfusionCounts& counts = value.AsConfusion();
+  if (counts.classes() > 0 || value.none()) {
+    Write(counts.classes());
+    Write(counts.counts());
+    return;
+  }
+  Write(kNamedClasses);
+  Write(std::string(value.kind()));
+  value.Visit([this](auto& kind) { kind.Describe(*this); });
+}
+
+void BinaryWriter::Write(const Declared& value) {
+  if (value.none() || !value.class_counts().empty()) return Write(value.class_counts());
+  Write(kNamedCounts);
+  Write(std::string(value.kind()));
+  value.Visit([this](auto& kind) { kind.Describe(*this); });
+}
+
+void BinaryWriter::Write(const StatisticsForm& value) {
+  if (!value.known() || value.kind == ConfusionCounts::kName) return Write(value.parts);
+  Write(kNamedClasses);
+  Write(value.kind);
+  Write(value.parts);
 }
 
 void BinaryWriter::Write(const ModelPtr& model) {
@@ -90,15 +124,67 @@ void BinaryReader::Read(Duration& value) {
   value = Duration::Nanoseconds(ns);
 }
 
-void BinaryReader::Read(ConfusionCounts& value) {
+void BinaryReader::Read(Int128& value) {
+  uint64_t low = 0;
+  int64_t high = 0;
+  Read(low);
+  Read(high);
+  value = FromWords(high, low);
+}
+
+void BinaryReader::Read(Statistics& value) {
+  value = {};
   uint32_t classes = 0;
-  std::vector<uint64_t> counts;
   Read(classes);
-  Read(counts);
+  if (classes != kNamedClasses) {
+    std::vector<uint64_t> counts;
+    Read(counts);
+    if (!error_.empty()) return;
+    Result<ConfusionCounts> read = ConfusionCounts::FromCounts(classes, std::move(counts));
+    if (!read) return Fail(read.error().message);
+    value = *std::move(read);
+    return;
+  }
+  std::string kind;
+  Read(kind);
   if (!error_.empty()) return;
-  Result<ConfusionCounts> read = ConfusionCounts::FromCounts(classes, std::move(counts));
+  Result<Statistics> read =
+      Statistics::OfKind(kind, [this](auto& named) { named.Describe(*this); });
   if (!read) return Fail(read.error().message);
   value = *std::move(read);
+}
+
+void BinaryReader::Read(Declared& value) {
+  value = {};
+  uint64_t size = 0;
+  Read(size);
+  if (!error_.empty()) return;
+  if (size != kNamedCounts) {
+    if (size > in_.bytes.size() - at_) return Fail("a count exceeds the data");
+    std::vector<uint64_t> counts;
+    for (; size > 0 && error_.empty(); --size) Read(counts.emplace_back());
+    value = Declared(std::move(counts));
+    return;
+  }
+  std::string kind;
+  Read(kind);
+  if (!error_.empty()) return;
+  Result<Declared> read = Declared::OfKind(kind, [this](auto& named) { named.Describe(*this); });
+  if (!read) return Fail(read.error().message);
+  value = *std::move(read);
+}
+
+void BinaryReader::Read(StatisticsForm& value) {
+  value = {};
+  Read(value.parts);
+  if (value.parts == 0) return;
+  if (value.parts != kNamedClasses) {
+    value.kind = ConfusionCounts::kName;
+    return;
+  }
+  Read(value.kind);
+  Read(value.parts);
+  if (error_.empty() && !value.known()) Fail("statistics of a kind without a name");
 }
 
 void BinaryReader::Read(ModelPtr& model) {

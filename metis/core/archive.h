@@ -26,10 +26,11 @@
 #include <variant>
 #include <vector>
 
-#include "metis/core/confusion.h"
 #include "metis/core/ids.h"
+#include "metis/core/int128.h"
 #include "metis/core/model.h"
 #include "metis/core/result.h"
+#include "metis/core/statistics.h"
 #include "metis/core/time.h"
 
 namespace metis {
@@ -80,7 +81,10 @@ class BinaryWriter {
   void Write(const std::string& value);
   void Write(Instant value) { Write(value.nanoseconds()); }
   void Write(Duration value) { Write(value.nanoseconds()); }
-  void Write(const ConfusionCounts& value);
+  void Write(Int128 value);
+  void Write(const Statistics& value);
+  void Write(const Declared& value);
+  void Write(const StatisticsForm& value);
   void Write(const ModelPtr& model);
   void Write(const StoredModel& stored);
   template <std::integral T>
@@ -166,7 +170,10 @@ class BinaryReader {
   void Read(std::string& value);
   void Read(Instant& value);
   void Read(Duration& value);
-  void Read(ConfusionCounts& value);
+  void Read(Int128& value);
+  void Read(Statistics& value);
+  void Read(Declared& value);
+  void Read(StatisticsForm& value);
   void Read(ModelPtr& model);
   void Read(StoredModel& stored);
   template <std::integral T>

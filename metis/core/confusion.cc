@@ -8,29 +8,59 @@
 #include "metis/core/text.h"
 
 namespace metis {
+namespace {
+
+// Counts come from peers: sums that wrap around could pass for other, honest ones.
+uint64_t CappedSum(const std::vector<uint64_t>& counts) {
+  uint64_t sum = 0;
+  for (uint64_t count : counts) {
+    if (__builtin_add_overflow(sum, count, &sum)) return UINT64_MAX;
+  }
+  return sum;
+}
+
+}  // namespace
 
 ConfusionCounts::ConfusionCounts(uint32_t classes)
     : classes_(classes), counts_(size_t{classes} * classes) {}
 
+uint64_t ConfusionCounts::Declaration::examples() const { return CappedSum(counts); }
+
+Result<void> ConfusionCounts::Declaration::Validate() const {
+  if (!counts.empty()) return {};
+  return Invalid("a validation set of no classes");
+}
+
+Result<void> ConfusionCounts::Declaration::Add(const Declaration& other) {
+  if (counts.size() != other.counts.size()) {
+    return Invalid(Text("examples of ", other.counts.size(),
+                        " classes cannot be added to those of ", counts.size()));
+  }
+  for (size_t i = 0; i < counts.size(); ++i) {
+    if (__builtin_add_overflow(counts[i], other.counts[i], &counts[i])) counts[i] = UINT64_MAX;
+  }
+  return {};
+}
+
 Result<ConfusionCounts> ConfusionCounts::FromCounts(uint32_t classes,
                                                     std::vector<uint64_t> counts) {
-  if (counts.size() != size_t{classes} * classes) {
-    return Invalid(Text("confusion counts of ", classes, " classes need ",
-                        size_t{classes} * classes, " numbers, not ", counts.size()));
-  }
-  // Counts come from peers: sums that wrap around could pass for other, honest ones.
-  uint64_t rest = kMaxExamples;
-  for (uint64_t count : counts) {
-    if (count > rest) {
-      return Invalid(Text("confusion counts add up to more than ", kMaxExamples,
-                          " examples: no data set is that large"));
-    }
-    rest -= count;
-  }
   ConfusionCounts result;
   result.classes_ = classes;
   result.counts_ = std::move(counts);
+  if (Result<void> valid = result.Validate(); !valid) return valid.error();
   return result;
+}
+
+Result<void> ConfusionCounts::Validate() const {
+  if (counts_.size() != size_t{classes_} * classes_) {
+    return Invalid(Text("confusion counts of ", classes_, " classes need ",
+                        size_t{classes_} * classes_, " numbers, not ", counts_.size()));
+  }
+  if (CappedSum(counts_) > kMaxExamples) {
+    return Invalid(Text("confusion counts add up to more than ", kMaxExamples,
+                        " examples: no data set is that large"));
+  }
+  return {};
 }
 
 void ConfusionCounts::Count(uint32_t actual, uint32_t predicted, uint64_t times) {
@@ -38,15 +68,51 @@ void ConfusionCounts::Count(uint32_t actual, uint32_t predicted, uint64_t times)
   counts_[size_t{actual} * classes_ + predicted] += times;
 }
 
-void ConfusionCounts::Add(const ConfusionCounts& other) {
-  if (other.classes_ == 0) return;
+Result<void> ConfusionCounts::Add(const ConfusionCounts& other) {
+  if (other.classes_ == 0) return {};
   if (classes_ == 0) {
     *this = other;
-    return;
+    return {};
   }
-  METIS_CHECK(classes_ == other.classes_);
+  if (classes_ != other.classes_) {
+    return Invalid(Text("confusion counts of ", other.classes_,
+                        " classes cannot be pooled with those of ", classes_));
+  }
+  const uint64_t mine = CappedSum(counts_);
+  const uint64_t theirs = CappedSum(other.counts_);
+  if (mine > kMaxExamples || theirs > kMaxExamples - mine) {
+    return Invalid(Text("confusion counts add up to more than ", kMaxExamples,
+                        " examples: no data set is that large"));
+  }
   for (size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
+  return {};
 }
+
+Result<void> ConfusionCounts::Check(const Declaration& declared) const {
+  if (classes_ != declared.counts.size()) {
+    return Invalid(Text("counts of ", classes_, " classes, but ", declared.counts.size(),
+                        " were declared on joining"));
+  }
+  for (uint32_t actual = 0; actual < classes_; ++actual) {
+    // Cell by cell, so that forged numbers cannot wrap around to the right sum.
+    uint64_t left = declared.counts[actual];
+    for (uint32_t predicted = 0; predicted < classes_; ++predicted) {
+      uint64_t cell = at(actual, predicted);
+      if (cell > left) left = UINT64_MAX;
+      if (left == UINT64_MAX) break;
+      left -= cell;
+    }
+    if (left != 0) {
+      return Invalid(Text("counts of class ", actual, " do not add up to the ",
+                          declared.counts[actual], " validation examples declared on joining"));
+    }
+  }
+  return {};
+}
+
+double ConfusionCounts::Score(Metric metric) const { return Evaluate(metric, *this); }
+
+double ConfusionCounts::Headline() const { return Accuracy(*this); }
 
 uint64_t ConfusionCounts::total() const {
   return std::accumulate(counts_.begin(), counts_.end(), uint64_t{0});
@@ -170,6 +236,8 @@ double Evaluate(Metric metric, const ConfusionCounts& counts) {
     case Metric::kMatthews:
       value = Matthews(counts);
       break;
+    case Metric::kR2:
+      METIS_CHECK_MSG(false, "confusion counts have no R2");
   }
   return std::clamp(value, 0.0, 1.0);
 }

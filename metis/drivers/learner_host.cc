@@ -287,7 +287,7 @@ void LearnerHost::Do(const federation::TakeModel& action) {
     state_ = options_.keeps_state ? std::move(result.state) : work::LearnerState();
     received_.reset();
     session_.ModelTaken(loop_.now(), action.cycle, std::move(result.model),
-                        own_ ? std::move(own_->counts) : ConfusionCounts(), out);
+                        own_ ? std::move(own_->counts) : Statistics(), out);
   });
 }
 

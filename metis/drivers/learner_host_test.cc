@@ -93,7 +93,7 @@ TEST_F(LearnerHostTest, TrainsFromEachModelAndSendsTheUpdateWithItsOwnCounts) {
   EXPECT_EQ(first.id, (federation::UpdateId{kSelf, kLife, Sequence(1)}));
   EXPECT_EQ(first.steps, 14u);
   EXPECT_EQ(first.model->parameters()[0], 7);
-  EXPECT_EQ(first.own_counts.at(0, 1), 7u);
+  EXPECT_EQ(first.own_counts.AsConfusion().at(0, 1), 7u);
   EXPECT_EQ(transport_.Count<federation::EpochReported>(), 2u);
   EXPECT_EQ(evaluations_.came(), 1u)
       << "without the adaptive trigger only what is sent is evaluated";
@@ -146,14 +146,14 @@ TEST_F(LearnerHostTest, TheAdaptiveTriggerSeesTheLossOfTheReceivedModelAndOfEver
   EXPECT_EQ(update.cycle.losses[0], 1.0 / 4);
   EXPECT_EQ(update.cycle.losses[1], 1.0 / 5);
   EXPECT_EQ(evaluations_.came(), update.cycle.losses.size()) << "none is evaluated twice";
-  EXPECT_EQ(update.own_counts.total(), 4 + update.cycle.epochs);
+  EXPECT_EQ(update.own_counts.examples(), 4 + update.cycle.epochs);
 }
 
 TEST_F(LearnerHostTest, WithoutAValidationSetCountsAreEmptyAndRequestsFail) {
   settings_.policy = *policy::PolicyNamed("async-fedavg");
   Join(false);
   host_->Receive(Community(0, 5));
-  EXPECT_EQ(transport_.Next<UpdateReceived>().own_counts.classes(), 0u);
+  EXPECT_TRUE(transport_.Next<UpdateReceived>().own_counts.none());
   host_->Receive(Request(8, 9));
   EXPECT_EQ(transport_.Next<federation::EvaluationFailed>().update.learner, LearnerId(8));
 }
@@ -188,7 +188,7 @@ TEST_F(LearnerHostTest, EvaluatesOneAfterTheOtherBesideTrainingAndEachRequestOnc
   host_->Receive(Request(7, 666));
   host_->Receive(Request(8, 80));
   evaluations_.Open(10);
-  EXPECT_EQ(transport_.Next<federation::CountsReceived>(1).counts.total(), 40u);
+  EXPECT_EQ(transport_.Next<federation::CountsReceived>(1).counts.examples(), 40u);
   EXPECT_EQ(transport_.Next<federation::CountsReceived>(2).update.learner, LearnerId(6));
   EXPECT_EQ(transport_.Next<federation::EvaluationFailed>().update.learner, LearnerId(7));
   EXPECT_EQ(transport_.Next<federation::CountsReceived>(3).update.learner, LearnerId(8));

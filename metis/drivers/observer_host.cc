@@ -16,8 +16,8 @@ Result<learner::Evaluation> Sum(
   for (const std::optional<Result<learner::Evaluation>>& outcome : parts) {
     const Result<learner::Evaluation>& part = *outcome;
     if (!part) return part.error();
-    const auto count = static_cast<double>(part->counts.total());
-    sum.counts.Add(part->counts);
+    const auto count = static_cast<double>(part->counts.examples());
+    if (Result<void> added = sum.counts.Add(part->counts); !added) return added.error();
     sum.loss = parts.size() == 1 ? part->loss : sum.loss + part->loss * count;
     examples += count;
   }

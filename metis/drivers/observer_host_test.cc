@@ -19,12 +19,13 @@ class PartOfTestSet final : public learner::Evaluator {
     gate_.Pass();
     if (model.parameters()[0] < 0) return Invalid("a broken test set");
     learner::Evaluation evaluation;
-    evaluation.counts = ConfusionCounts(2);
-    evaluation.counts.Count(1, 1, examples_);
+    ConfusionCounts counts(2);
+    counts.Count(1, 1, examples_);
+    evaluation.counts = std::move(counts);
     evaluation.loss = static_cast<double>(model.parameters()[0]) + shift_;
     return evaluation;
   }
-  std::vector<uint64_t> class_counts() const override { return {0, examples_}; }
+  Declared declared() const override { return {0, examples_}; }
   uint64_t batches() const override { return 1; }
 
  private:
@@ -115,7 +116,7 @@ TEST_F(ObserverHostTest, AddsUpThePartsOfTheTestSetAndTestsAVersionOnce) {
   gate_.Open(100);
   const auto tested = transport_.Next<federation::CommunityTested>(1);
   EXPECT_EQ(tested.version, Version(5));
-  EXPECT_EQ(tested.counts.total(), 40u);
+  EXPECT_EQ(tested.counts.examples(), 40u);
   EXPECT_EQ(tested.loss, (10 * 5.0 + 30 * 6.0) / 40);
   EXPECT_EQ(transport_.Next<federation::CommunityTested>(2).version, Version(6));
   host_->Receive(Request(7, 1));

@@ -161,12 +161,13 @@ class FakeEvaluator final : public learner::Evaluator {
     const float value = model.parameters()[0];
     if (value == 666) return Invalid("can't evaluate that");
     learner::Evaluation evaluation;
-    evaluation.counts = ConfusionCounts(2);
-    evaluation.counts.Count(0, 1, static_cast<uint64_t>(value));
+    ConfusionCounts counts(2);
+    counts.Count(0, 1, static_cast<uint64_t>(value));
+    evaluation.counts = std::move(counts);
     evaluation.loss = 1.0 / static_cast<double>(value);
     return evaluation;
   }
-  std::vector<uint64_t> class_counts() const override { return {5, 6}; }
+  Declared declared() const override { return {5, 6}; }
   uint64_t batches() const override { return 1; }
 
  private:

@@ -55,7 +55,7 @@ void Controller::On(const LearnerJoined& event, Out& out) {
     out.push_back(Dismiss{event.learner, event.incarnation, "the federation has finished"});
     return;
   }
-  Result<Membership::Joined> joined = membership_.Join(event);
+  Result<Membership::Joined> joined = Admit(event);
   if (!joined) {
     out.push_back(RefuseJoin{event.learner, event.incarnation, joined.error().message});
     return;
@@ -69,6 +69,20 @@ void Controller::On(const LearnerJoined& event, Out& out) {
     for (PendingUpdate& pending : pending_) pending.evaluation.Gone(event.learner);
   }
   Welcome(event.learner, same_life, out);
+}
+
+Result<Membership::Joined> Controller::Admit(const LearnerJoined& event) {
+  const Declared& declared = event.validation_counts;
+  // One of another kind than the others is refused as such.
+  const bool fits = !membership_.form().known() || membership_.form().kind == declared.kind();
+  if (fits && event.role == Role::kLearner) {
+    Result<void> scored = weighting_->Suits(declared);
+    if (!scored) {
+      return scored.error().In(
+          Text("learner ", event.learner, " cannot be weighed by this federation's metric"));
+    }
+  }
+  return membership_.Join(event);
 }
 
 void Controller::Welcome(LearnerId learner, bool same_life, Out& out) {

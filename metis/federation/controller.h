@@ -37,7 +37,7 @@
 namespace metis::federation {
 
 // What the paper counts.
-struct Statistics {
+struct Tally {
   uint64_t commits = 0;           // versions made
   uint64_t withdrawals = 0;       // of which took a learner out
   uint64_t requests = 0;          // updates committed
@@ -46,7 +46,7 @@ struct Statistics {
   uint64_t models_evaluated = 0;  // sent to evaluators
 
   template <typename A>
-  friend void Fields(A& archive, Statistics& statistics) {
+  friend void Fields(A& archive, Tally& statistics) {
     archive("commits", statistics.commits);
     archive("withdrawals", statistics.withdrawals);
     archive("requests", statistics.requests);
@@ -55,7 +55,7 @@ struct Statistics {
     archive("models_evaluated", statistics.models_evaluated);
   }
 
-  friend bool operator==(const Statistics&, const Statistics&) = default;
+  friend bool operator==(const Tally&, const Tally&) = default;
 };
 
 class Controller {
@@ -88,7 +88,7 @@ class Controller {
   const Protocol& protocol() const { return *protocol_; }
   const Membership& membership() const { return membership_; }
   const StalenessLedger& ledger() const { return ledger_; }
-  const Statistics& statistics() const { return statistics_; }
+  const Tally& statistics() const { return statistics_; }
   const StopCriteria& tests() const { return stop_; }
   bool testing() const { return !tests_under_way_.empty(); }  // an observer owes an answer
   std::optional<StopReason> stop_reason() const { return stop_reason_; }
@@ -141,6 +141,7 @@ class Controller {
   Member* Heard(LearnerId learner, Incarnation incarnation, Out& out);
   // Sends away whoever asks after the end, or in a life that has been replaced.
   bool DismissStale(LearnerId learner, Incarnation incarnation, Out& out);
+  Result<Membership::Joined> Admit(const LearnerJoined& event);
   void Gone(LearnerId learner, Presence presence, Out& out);
   void Welcome(LearnerId learner, bool same_life, Out& out);
   void SendCommunityTo(LearnerId learner, bool restart, Out& out);
@@ -216,7 +217,7 @@ class Controller {
   bool test_due_ = false;                        // a third was to be asked for meanwhile
   std::optional<Version> latest_test_;
   uint64_t commits_at_test_ = 0;
-  Statistics statistics_;
+  Tally statistics_;
 };
 
 }  // namespace metis::federation

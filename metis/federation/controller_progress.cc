@@ -130,9 +130,9 @@ void Controller::On(const CommunityTested& event, Out& out) {
   auto test = tests_under_way_.find(event.version);
   if (test == tests_under_way_.end()) return;
   UpdateId none{event.observer, event.incarnation, Sequence(0)};
-  if (Result<void> checked = CheckRowSums(event.counts, member->declared.validation_counts);
+  if (Result<void> checked = CheckStatistics(event.counts, member->declared.validation_counts);
       checked) {
-    stop_.Tested(event.version, Accuracy(event.counts), std::move(test->second));
+    stop_.Tested(event.version, event.counts.Headline(), std::move(test->second));
   } else {
     out.push_back(RefuseCounts{event.observer, none,
                                checked.error().In(Text("observer ", event.observer)).message});

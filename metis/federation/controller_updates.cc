@@ -124,7 +124,7 @@ std::optional<RejectUpdate> Controller::Refusal(const UpdateReceived& event, con
                                             " steps are more than the 2^40 that are believed"));
   }
   if (evaluation_ && evaluation_->count_own) {
-    Result<void> checked = CheckRowSums(event.own_counts, member.declared.validation_counts);
+    Result<void> checked = CheckStatistics(event.own_counts, member.declared.validation_counts);
     if (!checked) {
       return refuse(RejectReason::kForgedCounts,
                     checked.error().In(Text("learner ", id.learner)).message);

@@ -1,5 +1,5 @@
 // Gathering the distributed evaluation of one update (paper, section IV): the candidate goes to the
-// evaluators of all other live learners, their confusion counts come back and are pooled. A silent
+// evaluators of all other live learners, their statistics come back and are pooled. A silent
 // or lying evaluator costs a deadline or its vote, never the federation. Owned by one Controller,
 // one for each update under evaluation.
 #pragma once
@@ -9,16 +9,16 @@
 #include <optional>
 #include <vector>
 
-#include "metis/core/confusion.h"
 #include "metis/core/ids.h"
 #include "metis/core/result.h"
+#include "metis/core/statistics.h"
 #include "metis/federation/membership.h"
 
 namespace metis::federation {
 
 // What was gathered: the input of a weighting scheme.
 struct Evaluation {
-  ConfusionCounts pooled;  // of the evaluators that answered, and of the requester if that is set
+  Statistics pooled;    // of the evaluators that answered, and of the requester if that is set
   double coverage = 1;  // share of the asked evaluators' validation examples that are in `pooled`
 };
 
@@ -26,15 +26,15 @@ class EvaluationRound {
  public:
   EvaluationRound() = default;
   // Nobody is asked yet. `own_counts` are the requester's.
-  explicit EvaluationRound(ConfusionCounts own_counts) : own_counts_(std::move(own_counts)) {}
+  explicit EvaluationRound(Statistics own_counts) : own_counts_(std::move(own_counts)) {}
 
-  void Ask(LearnerId evaluator, Incarnation incarnation, std::vector<uint64_t> declared_counts);
+  void Ask(LearnerId evaluator, Incarnation incarnation, Declared declared);
 
   // Is this evaluator, in this life, still to answer?
   bool Awaits(LearnerId evaluator, Incarnation incarnation) const;
 
-  // An answer; refused, and no longer waited for, if its row sums are not those declared. O(C^2).
-  Result<void> Answer(LearnerId evaluator, const ConfusionCounts& counts);
+  // An answer; refused, and no longer waited for, if it contradicts what was declared.
+  Result<void> Answer(LearnerId evaluator, const Statistics& counts);
 
   // It will not answer, though it was there: it counts against coverage.
   void Silent(LearnerId evaluator);
@@ -61,24 +61,24 @@ class EvaluationRound {
   enum class State { kAwaited, kAnswered, kSilent };
   struct Asked {
     Incarnation incarnation;
-    std::vector<uint64_t> declared_counts;
+    Declared declared;
     State state = State::kAwaited;
 
     template <typename A>
     friend void Fields(A& archive, Asked& asked) {
       archive("incarnation", asked.incarnation);
-      archive("declared_counts", asked.declared_counts);
+      archive("declared_counts", asked.declared);
       archive("state", asked.state);
     }
   };
 
-  ConfusionCounts own_counts_;
+  Statistics own_counts_;
   std::map<LearnerId, Asked> asked_;
-  ConfusionCounts pooled_;
+  Statistics pooled_;
   bool closed_ = false;
 };
 
-// Counts whose row sums are the declared ones, or an error that names the class.
-Result<void> CheckRowSums(const ConfusionCounts& counts, const std::vector<uint64_t>& declared);
+// Statistics that can be of the declared set, or an error that says why not.
+Result<void> CheckStatistics(const Statistics& statistics, const Declared& declared);
 
 }  // namespace metis::federation

@@ -33,12 +33,12 @@ TEST_F(EvaluationTest, PoolsWhatArrivesUntilNobodyIsAwaited) {
   ASSERT_TRUE(round_.Answer(kCleo, CountsOf({10, 20}, 7)).ok());
   EXPECT_TRUE(round_.complete());
   Evaluation others = round_.Gathered(false);
-  EXPECT_EQ(others.pooled.correct(), 27u);
-  EXPECT_EQ(others.pooled.total(), 60u);
+  EXPECT_EQ(others.pooled.AsConfusion().correct(), 27u);
+  EXPECT_EQ(others.pooled.examples(), 60u);
   EXPECT_EQ(others.coverage, 1);
   Evaluation all = round_.Gathered(true);
-  EXPECT_EQ(all.pooled.correct(), 30u);
-  EXPECT_EQ(all.pooled.total(), 65u);
+  EXPECT_EQ(all.pooled.AsConfusion().correct(), 30u);
+  EXPECT_EQ(all.pooled.examples(), 65u);
 }
 
 TEST_F(EvaluationTest, AwaitsAnEvaluatorInTheLifeThatWasAskedOnly) {
@@ -62,7 +62,7 @@ TEST_F(EvaluationTest, AForgedAnswerIsRefusedAndNoLongerAwaited) {
   ASSERT_FALSE(answer.ok());
   EXPECT_THAT(answer.error().message, HasSubstr("class 1"));
   EXPECT_THAT(round_.awaited(), ElementsAre(kAnna, kCleo));
-  EXPECT_EQ(round_.Gathered(false).pooled.total(), 0u);
+  EXPECT_EQ(round_.Gathered(false).pooled.examples(), 0u);
   round_.Close();
   EXPECT_EQ(round_.Gathered(false).coverage, 0);
 }
@@ -89,25 +89,28 @@ TEST(EvaluationRound, WhereNobodyCouldBeAskedTheOwnCountsAreAllThereIs) {
   EvaluationRound round(CountsOf({2, 3}, 3));
   EXPECT_TRUE(round.complete());
   EXPECT_EQ(round.Gathered(true).coverage, 1);
-  EXPECT_EQ(round.Gathered(true).pooled.total(), 5u);
-  EXPECT_EQ(round.Gathered(false).pooled.total(), 0u);
+  EXPECT_EQ(round.Gathered(true).pooled.examples(), 5u);
+  EXPECT_EQ(round.Gathered(false).pooled.examples(), 0u);
 }
 
-TEST(CheckRowSums, RefusesOtherClassesAndOtherSums) {
-  EXPECT_TRUE(CheckRowSums(CountsOf({4, 6}, 2), {4, 6}).ok());
-  EXPECT_TRUE(CheckRowSums(ConfusionCounts(), {}).ok());
-  EXPECT_FALSE(CheckRowSums(ConfusionCounts(), {4, 6}).ok());
-  EXPECT_FALSE(CheckRowSums(CountsOf({4, 6}, 2), {4, 6, 0}).ok());
-  EXPECT_FALSE(CheckRowSums(CountsOf({4, 6}, 2), {6, 4}).ok());
-  EXPECT_FALSE(CheckRowSums(CountsOf({4, 5}, 2), {4, 6}).ok());
+TEST(EvaluationRound, StatisticsThatCannotBePooledAreRefusedAndNoLongerAwaited) {
+  EvaluationRound round;
+  round.Ask(kAnna, kFirstLife, {4, 6});
+  round.Ask(kBert, kFirstLife, RegressionSums::Declaration{5});
+  RegressionSums sums;
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(sums.Count(i, i + 0.5));
+  ASSERT_TRUE(round.Answer(kAnna, CountsOf({4, 6}, 2)));
+  EXPECT_THAT(round.Answer(kBert, sums).error().message, HasSubstr("cannot be pooled"));
+  EXPECT_TRUE(round.complete());
+  EXPECT_DOUBLE_EQ(round.Gathered(false).coverage, 10.0 / 15);
+  EXPECT_EQ(round.Gathered(false).pooled, Statistics(CountsOf({4, 6}, 2)));
 }
 
-TEST(CheckRowSums, CellsThatWrapAroundToTheRightSumAreForged) {
-  ConfusionCounts counts(2);
-  counts.Count(0, 0, UINT64_MAX);
-  counts.Count(0, 1, 5);  // wraps to 4
-  counts.Count(1, 1, 6);
-  EXPECT_FALSE(CheckRowSums(counts, {4, 6}).ok());
+TEST(EvaluationRound, OwnCountsThatCannotBePooledAreLeftOut) {
+  EvaluationRound round(*ConfusionCounts::FromCounts(1, {ConfusionCounts::kMaxExamples}));
+  round.Ask(kAnna, kFirstLife, {4});
+  ASSERT_TRUE(round.Answer(kAnna, *ConfusionCounts::FromCounts(1, {4})));
+  EXPECT_EQ(round.Gathered(true).pooled.examples(), 4u);
 }
 
 }  // namespace

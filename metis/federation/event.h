@@ -11,9 +11,9 @@
 #include <variant>
 #include <vector>
 
-#include "metis/core/confusion.h"
 #include "metis/core/ids.h"
 #include "metis/core/model.h"
+#include "metis/core/statistics.h"
 
 namespace metis::federation {
 
@@ -57,8 +57,7 @@ struct LearnerJoined {
   std::string name;
   std::string group;
   uint64_t training_examples = 0;
-  std::vector<uint64_t>
-      validation_counts;  // examples of each class; empty without a validation set
+  Declared validation_counts;  // what it evaluates on; none without a validation set
   uint64_t schema_hash = 0;
 };
 
@@ -93,7 +92,7 @@ struct UpdateReceived {
   Version base;        // the community version it was trained from
   uint64_t steps = 0;  // mini-batches since
   ModelPtr model;
-  ConfusionCounts own_counts;  // on the learner's own validation set; of no classes without one
+  Statistics own_counts;  // on the learner's own validation set; none without one
   CycleRecord cycle;
 };
 
@@ -108,7 +107,7 @@ struct CountsReceived {
   LearnerId evaluator;
   Incarnation incarnation;
   UpdateId update;
-  ConfusionCounts counts;
+  Statistics counts;
 };
 
 // The evaluator can't: it is no longer waited for.
@@ -123,7 +122,7 @@ struct CommunityTested {
   LearnerId observer;
   Incarnation incarnation;
   Version version;
-  ConfusionCounts counts;
+  Statistics counts;
   double loss = 0;
 };
 

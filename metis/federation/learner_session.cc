@@ -82,8 +82,8 @@ void LearnerSession::EpochTrained(Instant, uint64_t cycle, uint64_t epoch, uint6
   }
 }
 
-void LearnerSession::ModelTaken(Instant now, uint64_t cycle, ModelPtr model,
-                                ConfusionCounts own_counts, Out& out) {
+void LearnerSession::ModelTaken(Instant now, uint64_t cycle, ModelPtr model, Statistics own_counts,
+                                Out& out) {
   if (state_ != State::kTraining || cycle != cycles_begun_) return;
   sequence_ = sequence_.Next();
   UpdateReceived update;

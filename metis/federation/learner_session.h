@@ -81,8 +81,7 @@ class LearnerSession {
   void ModelLoaded(Instant now, uint64_t cycle, double validation_loss, Out& out);
   void EpochTrained(Instant now, uint64_t cycle, uint64_t epoch, uint64_t steps,
                     double validation_loss, Out& out);
-  void ModelTaken(Instant now, uint64_t cycle, ModelPtr model, ConfusionCounts own_counts,
-                  Out& out);
+  void ModelTaken(Instant now, uint64_t cycle, ModelPtr model, Statistics own_counts, Out& out);
   void RetryDue(Instant now, Out& out);
 
   enum class State { kNew, kJoining, kWaiting, kTraining, kSending, kEnded };

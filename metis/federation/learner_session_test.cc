@@ -146,7 +146,7 @@ TEST_F(LearnerSessionTest, ACycleGoesFromAModelToAnUpdate) {
   EXPECT_EQ(update.base, Version(4));
   EXPECT_EQ(update.steps, 24u);
   EXPECT_EQ(update.model->parameters()[0], 7);
-  EXPECT_EQ(update.own_counts.correct(), 4u);
+  EXPECT_EQ(update.own_counts.AsConfusion().correct(), 4u);
   EXPECT_EQ(update.cycle.epochs, 2u);
   EXPECT_EQ(update.cycle.losses, (std::vector<double>{1.0, 0.9, 0.8}));
   EXPECT_EQ(update.cycle.staleness, 130 - 100 + 24u);

@@ -1,7 +1,6 @@
 #include "metis/federation/membership.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "metis/core/fingerprint.h"
 #include "metis/core/planted.h"
@@ -9,16 +8,27 @@
 
 namespace metis::federation {
 
-uint64_t Member::validation_examples() const {
-  return std::accumulate(declared.validation_counts.begin(), declared.validation_counts.end(),
-                         uint64_t{0});
+// Of learners and observers alike: what they say of a model could not be compared.
+Result<void> Membership::CheckKind(const LearnerJoined& event) const {
+  const Declared& declared = event.validation_counts;
+  for (const auto& [other, member] : members_) {
+    const Declared& theirs = member.declared.validation_counts;
+    if (other == event.learner || declared.none() || theirs.none()) continue;
+    if (theirs.kind() == declared.kind()) continue;
+    return Invalid(
+        Text("participant ", event.learner, " declares a validation set of ", declared.kind(),
+             ", participant ", other, " one of ", theirs.kind(),
+             ": a federation has one task; check the data and the controller's address that "
+             "participant ",
+             event.learner, " was started with"));
+  }
+  return {};
 }
 
 Result<void> Membership::CheckDeclaration(const LearnerJoined& event) const {
   // Sets beyond these are forgeries. The scale of the community's sums follows the largest training
   // set: up to 2^30, the grid of contributions, the smallest set beside it still counts exactly.
-  // Pooled counts of 2^16 evaluators stay within ConfusionCounts' kMaxExamples, or a snapshot that
-  // holds them could not be read again.
+  // Statistics of 2^16 evaluators can be pooled.
   constexpr uint64_t kMaxTraining = uint64_t{1} << 30;
   constexpr uint64_t kMaxValidation = uint64_t{1} << 32;
   if (event.schema_hash != schema_hash_) {
@@ -26,24 +36,18 @@ Result<void> Membership::CheckDeclaration(const LearnerJoined& event) const {
                         ", the federation's is ", Hex(schema_hash_),
                         ": was it configured for another model?"));
   }
+  if (Result<void> same = CheckKind(event); !same) return same;
   if (event.role == Role::kObserver) return {};
   if (event.training_examples > kMaxTraining) {
     return Invalid(Text("learner ", event.learner, " declares ", event.training_examples,
                         " training examples; at most 2^30 are believed"));
   }
-  uint64_t validation = 0;
-  for (uint64_t count : event.validation_counts) {
-    if (count > kMaxValidation - validation) {
-      return Invalid(Text("learner ", event.learner,
-                          " declares more validation examples than the 2^32 that are believed"));
-    }
-    validation += count;
+  if (event.validation_counts.examples() > kMaxValidation) {
+    return Invalid(Text("learner ", event.learner,
+                        " declares more validation examples than the 2^32 that are believed"));
   }
-  if (classes_ != 0 && !event.validation_counts.empty() &&
-      event.validation_counts.size() != classes_) {
-    return Invalid(Text("learner ", event.learner, " has a validation set of ",
-                        event.validation_counts.size(), " classes, the others have ", classes_,
-                        ": does it use another data set?"));
+  if (Result<void> agrees = event.validation_counts.CheckForm(form_); !agrees) {
+    return Invalid(Text("learner ", event.learner, " ", agrees.error().message));
   }
   return {};
 }
@@ -76,9 +80,7 @@ Result<Membership::Joined> Membership::Join(const LearnerJoined& event) {
     }
     member = Member{.declared = event, .presence = Presence::kLive, .verdict = {}};
   }
-  if (classes_ == 0 && event.role == Role::kLearner) {
-    classes_ = static_cast<uint32_t>(event.validation_counts.size());
-  }
+  if (!form_.known() && event.role == Role::kLearner) form_ = event.validation_counts.form();
   return known == members_.end() ? Joined::kNew : Joined::kNewLife;
 }
 

@@ -44,7 +44,7 @@ struct Member {
   bool live() const { return presence == Presence::kLive; }
   bool trains() const { return declared.role == Role::kLearner; }
   Incarnation incarnation() const { return declared.incarnation; }
-  uint64_t validation_examples() const;
+  uint64_t validation_examples() const { return declared.validation_counts.examples(); }
 
   template <typename A>
   friend void Fields(A& archive, Member& member) {
@@ -65,9 +65,9 @@ class Membership {
     kReturned,  // the same life, which had been lost
     kRepeated,  // the same life again: a repeated message
   };
-  // Refuses: an older life, another schema, a full federation, a validation set with other classes
-  // than everybody else's, a learner that becomes an observer or the reverse, more than 2^30
-  // training or 2^32 validation examples.
+  // Refuses: an older life, another schema, a full federation, a validation set of another kind or
+  // with other classes than everybody else's, a learner that becomes an observer or the reverse,
+  // more than 2^30 training or 2^32 validation examples.
   Result<Joined> Join(const LearnerJoined& event);
 
   // The member, if it is known and `incarnation` is its present life.
@@ -79,8 +79,9 @@ class Membership {
   std::vector<LearnerId> LiveLearners() const;
   std::optional<LearnerId> LiveObserver() const;  // the first
   size_t live_learners() const;
-  size_t learners() const;                       // that ever joined
-  uint32_t classes() const { return classes_; }  // of the validation sets; 0 before the first
+  size_t learners() const;  // that ever joined
+  // Of the learners' validation sets; not known before the first.
+  const StatisticsForm& form() const { return form_; }
 
   // The largest training set that anybody declared.
   uint64_t largest_training_set() const;
@@ -88,16 +89,17 @@ class Membership {
   template <typename A>
   friend void Fields(A& archive, Membership& membership) {
     archive("members", membership.members_);
-    archive("classes", membership.classes_);
+    archive("classes", membership.form_);
   }
 
  private:
   Result<void> CheckDeclaration(const LearnerJoined& event) const;
+  Result<void> CheckKind(const LearnerJoined& event) const;
 
   uint32_t max_learners_;
   uint64_t schema_hash_;
   std::map<LearnerId, Member> members_;
-  uint32_t classes_ = 0;
+  StatisticsForm form_;
 };
 
 }  // namespace metis::federation

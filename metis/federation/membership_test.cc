@@ -62,7 +62,7 @@ TEST_F(MembershipTest, RefusesAnotherSchemaNamingBoth) {
 
 TEST_F(MembershipTest, RefusesAValidationSetOfOtherClasses) {
   Join(Joining(0));
-  EXPECT_EQ(membership_.classes(), 2u);
+  EXPECT_EQ(membership_.form().parts, 2u);
   LearnerJoined event = Joining(1);
   event.validation_counts = {3, 4, 5};
   ExpectRefused(event, "3 classes");
@@ -74,11 +74,51 @@ TEST_F(MembershipTest, ALearnerWithoutAValidationSetLeavesTheClassesOpen) {
   LearnerJoined event = Joining(0);
   event.validation_counts = {};
   Join(event);
-  EXPECT_EQ(membership_.classes(), 0u);
+  EXPECT_FALSE(membership_.form().known());
   event = Joining(1);
   event.validation_counts = {1, 2, 3};
   Join(event);
-  EXPECT_EQ(membership_.classes(), 3u);
+  EXPECT_EQ(membership_.form().parts, 3u);
+}
+
+TEST_F(MembershipTest, RefusesAnotherKindOfValidationSetNamingBothAndTheWayOut) {
+  Join(Joining(0));
+  LearnerJoined event = Joining(1);
+  event.validation_counts = RegressionSums::Declaration{9};
+  ExpectRefused(event,
+                "participant 1 declares a validation set of regression, participant 0 one of "
+                "classification: a federation has one task");
+  event.role = Role::kObserver;
+  ExpectRefused(event, "regression");
+  ExpectRefused(
+      [] {
+        LearnerJoined later = Joining(0, 2);  // alone, but the others' statistics are of classes
+        later.validation_counts = RegressionSums::Declaration{9};
+        return later;
+      }(),
+      "learner 0 has a validation set of regression, the others have one of classification");
+}
+
+TEST_F(MembershipTest, ALearnerIsRefusedWhereAnObserverHasDeclaredAnotherKind) {
+  LearnerJoined observer = Joining(3);
+  observer.role = Role::kObserver;
+  Join(observer);
+  LearnerJoined event = Joining(1);
+  event.validation_counts = RegressionSums::Declaration{9};
+  ExpectRefused(event, "participant 3 one of classification");
+}
+
+TEST_F(MembershipTest, AFederationOfRegressionHasItsOwnForm) {
+  for (uint32_t k : {2u, 0u}) {
+    LearnerJoined event = Joining(k);
+    event.validation_counts = RegressionSums::Declaration{ValidationExamples(k)};
+    Join(event);
+  }
+  EXPECT_EQ(membership_.form().kind, "regression");
+  ExpectRefused(Joining(1), "classification");
+  LearnerJoined huge = Joining(1);
+  huge.validation_counts = RegressionSums::Declaration{(uint64_t{1} << 32) + 1};
+  ExpectRefused(huge, "2^32");
 }
 
 TEST_F(MembershipTest, RefusesNumbersOfExamplesThatNobodyHas) {

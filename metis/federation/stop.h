@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <optional>
 
-#include "metis/core/confusion.h"
 #include "metis/core/ids.h"
 #include "metis/core/model.h"
 #include "metis/federation/action.h"

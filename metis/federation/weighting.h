@@ -61,6 +61,9 @@ class Weighting {
 
   // What no p of the members as they are now exceeds.
   virtual double LargestContribution(const Membership& membership) const = 0;
+
+  // Can models be weighed by statistics of this validation set? The error says why not.
+  virtual Result<void> Suits(const Declared& /*validation_set*/) const { return {}; }
 };
 
 }  // namespace metis::federation

@@ -129,7 +129,7 @@ void StatusBoard::ShowProgress(const Controller& controller, Status& status) con
   if (controller.stop_reason()) status.stopped_by = NameOf(*controller.stop_reason());
   status.version = controller.version().value();
   status.committed_steps = controller.ledger().committed_steps();
-  const federation::Statistics& counts = controller.statistics();
+  const federation::Tally& counts = controller.statistics();
   status.requests = counts.requests;
   status.rejected = counts.rejected;
   status.withdrawals = counts.withdrawals;

@@ -20,7 +20,7 @@ using federation::WeighingFacts;
 
 constexpr std::string_view kSection = "validation";
 constexpr Duration kYear = Duration::Hours(24 * 365);
-// In the order of Metric.
+// In the order of Metric, of which these are classification's.
 constexpr std::array<std::string_view, 5> kMetrics = {"micro-f1", "accuracy", "macro-f1",
                                                       "geometric-mean", "matthews"};
 
@@ -61,10 +61,15 @@ class Weighting final : public federation::Weighting {
 
   std::optional<double> Weigh(const Candidate& candidate) const override {
     if (candidate.evaluation.coverage < min_coverage_) return std::nullopt;
-    if (candidate.evaluation.pooled.total() == 0) return std::nullopt;
-    return Evaluate(metric_, candidate.evaluation.pooled);
+    if (candidate.evaluation.pooled.examples() == 0) return std::nullopt;
+    // A metric that these statistics lack was refused when they were declared.
+    Result<double> score = candidate.evaluation.pooled.Score(metric_);
+    return score ? std::optional(*score) : std::nullopt;
   }
   double LargestContribution(const Membership&) const override { return 1; }
+  Result<void> Suits(const Declared& validation_set) const override {
+    return validation_set.CheckMetric(metric_);
+  }
 
  private:
   const Metric metric_;

@@ -53,7 +53,28 @@ class JsonWriter {
   Json Value(Instant value) const { return value.nanoseconds(); }
   Json Value(Duration value) const { return value.nanoseconds(); }
   Json Value(double value) const { return NumberJson(value); }
-  Json Value(const ConfusionCounts& value) const { return value.counts(); }
+  // Confusion counts are a list, as they were before there were kinds; others say what they are.
+  Json Value(const Statistics& value) const {
+    if (value.none() || value.AsConfusion().classes() > 0) return value.AsConfusion().counts();
+    return Named(value);
+  }
+  Json Value(const Declared& value) const {
+    if (value.none() || !value.class_counts().empty()) return Value(value.class_counts());
+    return Named(value);
+  }
+  template <typename T>
+  Json Named(const T& value) const {
+    JsonWriter nested(name_model_);
+    nested.object_["kind"] = std::string(value.kind());
+    value.Visit([&](auto& kind) { kind.Describe(nested); });
+    return std::move(nested).Take();
+  }
+  // Beyond 2^53 as decimal text.
+  Json Value(Int128 value) const {
+    constexpr Int128 kExact = Int128{1} << 53;
+    if (value > kExact || value < -kExact) return ToText(value);
+    return static_cast<int64_t>(value);
+  }
   Json Value(const ModelPtr& value) const { return name_model_(value); }
   // Beyond 2^53 as hexadecimal text: readers that know only doubles would round the number.
   template <std::integral T>
@@ -187,7 +208,40 @@ class JsonReader {
     value.reset();
     if (!json.is_null()) Read(json, value.emplace(), name);
   }
-  void Read(const Json& json, ConfusionCounts& value, std::string_view name) {
+  void Read(const Json& json, Int128& value, std::string_view name) {
+    if (json.is_number_integer() && !json.is_number_unsigned()) {
+      value = json.get<int64_t>();
+      return;
+    }
+    if (json.is_number_unsigned()) {
+      value = json.get<uint64_t>();
+      return;
+    }
+    std::optional<Int128> read;
+    if (json.is_string()) read = Int128FromText(json.get_ref<const std::string&>());
+    if (!read) return Fail(name, "is no whole number");
+    value = *read;
+  }
+  // What Named() wrote.
+  template <typename T>
+  void ReadNamed(const Json& json, T& value, std::string_view name) {
+    auto kind = json.find("kind");
+    if (kind == json.end() || !kind->is_string()) return Fail(name, "lacks its kind");
+    JsonReader nested(json, find_model_);
+    Result<T> read = T::OfKind(kind->get_ref<const std::string&>(),
+                               [&](auto& named) { named.Describe(nested); });
+    if (Result<void> whole = nested.Finish(); !whole) return Fail(name, whole.error().message);
+    if (!read) return Fail(name, read.error().message);
+    value = *std::move(read);
+  }
+  void Read(const Json& json, Declared& value, std::string_view name) {
+    if (json.is_object()) return ReadNamed(json, value, name);
+    std::vector<uint64_t> counts;
+    Read(json, counts, name);
+    value = Declared(std::move(counts));
+  }
+  void Read(const Json& json, Statistics& value, std::string_view name) {
+    if (json.is_object()) return ReadNamed(json, value, name);
     std::vector<uint64_t> counts;
     Read(json, counts, name);
     auto classes =

@@ -6,7 +6,7 @@ namespace metis::report {
 
 double PartDone(const federation::Controller& controller, Instant now) {
   const federation::StopSettings& stop = controller.settings().stop;
-  const federation::Statistics& counts = controller.statistics();
+  const federation::Tally& counts = controller.statistics();
   const auto ratio = [](uint64_t done, uint64_t all) {
     return static_cast<double>(done) / static_cast<double>(all);
   };

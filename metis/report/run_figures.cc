@@ -48,7 +48,7 @@ class FiguresBuilder final : public drivers::Recorder {
       if (!update->cycle.losses.empty()) arrivals_.try_emplace(KeyOf(update->id), now);
     } else if (const auto* tested = std::get_if<federation::CommunityTested>(&event)) {
       const bool counts = summary_.tests().size() > class_accuracy_.size();
-      if (counts) class_accuracy_.push_back(Recalls(tested->counts));
+      if (counts) class_accuracy_.push_back(Recalls(tested->counts.AsConfusion()));
     }
   }
 

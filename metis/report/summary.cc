@@ -1,7 +1,5 @@
 #include "metis/report/summary.h"
 
-#include <numeric>
-
 #include "metis/core/check.h"
 #include "metis/core/fingerprint.h"
 #include "metis/core/text.h"
@@ -77,8 +75,7 @@ void SummaryBuilder::Event(Instant now, const federation::Event& event) {
     learner.name = joined->name;
     learner.group = joined->group;
     learner.training_examples = joined->training_examples;
-    learner.validation_examples = std::accumulate(joined->validation_counts.begin(),
-                                                  joined->validation_counts.end(), uint64_t{0});
+    learner.validation_examples = joined->validation_counts.examples();
   } else if (const auto* tested = std::get_if<federation::CommunityTested>(&event)) {
     Tested(now, *tested);
   }
@@ -87,8 +84,8 @@ void SummaryBuilder::Event(Instant now, const federation::Event& event) {
 void SummaryBuilder::Tested(Instant now, const federation::CommunityTested& tested) {
   if (tested.version > version_ || !tested_.insert(tested.version).second) return;
   TestPoint& test = tests_.emplace_back();
-  test = {now, tested.version, requests_, Accuracy(tested.counts), tested.loss, {}};
-  for (const ClassScores& scores : ScoresByClass(tested.counts)) {
+  test = {now, tested.version, requests_, tested.counts.Headline(), tested.loss, {}};
+  for (const ClassScores& scores : ScoresByClass(tested.counts.AsConfusion())) {
     test.class_accuracy.push_back(scores.recall);
   }
 }
@@ -122,7 +119,7 @@ void SummaryBuilder::Committed(const federation::CommunityCommitted& commit) {
 
 Json FormatSummary(const RunFacts& facts, const Controller& controller,
                    const SummaryBuilder& summary) {
-  const federation::Statistics& counts = controller.statistics();
+  const federation::Tally& counts = controller.statistics();
   const federation::StopCriteria& tests = controller.tests();
   Json json;
   json["metis"] = facts.program_version;

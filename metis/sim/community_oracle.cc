@@ -103,7 +103,7 @@ void EvaluationOracle::Accepted(const federation::UpdateReceived& update, Instan
   round.facts.training_examples = declared_[update.id.learner].training_examples;
   round.facts.steps = update.steps;
   round.facts.cycle = update.cycle;
-  if (terms_ && terms_->count_own) Pool(round, update.own_counts);
+  if (terms_ && terms_->count_own) Pool(round, update.own_counts.AsConfusion());
 }
 
 std::optional<std::string> EvaluationOracle::TakenUp(
@@ -112,7 +112,7 @@ std::optional<std::string> EvaluationOracle::TakenUp(
     const std::vector<LearnerId>& live) const {
   std::vector<LearnerId> able;
   for (LearnerId learner : live) {
-    const std::vector<uint64_t>& counts = declared_.at(learner).validation_counts;
+    const std::vector<uint64_t>& counts = declared_.at(learner).validation_counts.class_counts();
     bool has_data = std::any_of(counts.begin(), counts.end(), [](uint64_t n) { return n > 0; });
     if (terms_ && has_data && learner != update.id.learner) able.push_back(learner);
   }
@@ -138,7 +138,7 @@ std::optional<std::string> EvaluationOracle::TakenUp(
 
 void EvaluationOracle::Asked(const federation::RequestEvaluation& request) {
   rounds_[request.update].asked[request.evaluator] = {
-      declared_[request.evaluator].validation_counts, false, false};
+      declared_[request.evaluator].validation_counts.class_counts(), false, false};
 }
 
 void EvaluationOracle::Counted(const federation::CountsReceived& event) {
@@ -149,9 +149,9 @@ void EvaluationOracle::Counted(const federation::CountsReceived& event) {
   if (asked == found->second.asked.end()) return;
   Evaluator& evaluator = asked->second;
   if (evaluator.answered || evaluator.refused) return;
-  if (RowsAre(event.counts, evaluator.rows)) {
+  if (RowsAre(event.counts.AsConfusion(), evaluator.rows)) {
     evaluator.answered = true;
-    Pool(found->second, event.counts);
+    Pool(found->second, event.counts.AsConfusion());
   } else {
     evaluator.refused = true;
   }

@@ -54,8 +54,9 @@ void FaultyWorker::Spoil(work::Kind kind, work::WorkResult& result) {
   }
   const bool told = kind == work::Kind::kModel || kind == work::Kind::kEvaluation;
   if (told && result.evaluation && Strikes(Fault::kForgedCounts, rates.forged_counts)) {
-    ConfusionCounts& counts = result.evaluation->counts;
-    counts.Count(counts.classes() - 1, counts.classes() - 1, 500);
+    ConfusionCounts forged = result.evaluation->counts.AsConfusion();
+    if (forged.classes() > 0) forged.Count(forged.classes() - 1, forged.classes() - 1, 500);
+    result.evaluation->counts = std::move(forged);
   }
 }
 

@@ -22,7 +22,7 @@ TEST(Invariants, EveryOtherLiveLearnerWithValidationDataIsAskedAndNobodyElse) {
   harness.JoinObserver(7);
   script.Hear();
   federation::LearnerJoined without_data = harness.Joining(5);
-  without_data.validation_counts.clear();
+  without_data.validation_counts = {};
   harness.Send(without_data);
   script.Hear();
   script.Update(0, 1, 0.5f, 7);

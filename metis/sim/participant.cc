@@ -169,7 +169,7 @@ SimulatedLearner::Facts SimulatedLearner::FactsOf(const learner::Workload& workl
   facts.keeps_state = trainer->keeps_state();
   facts.pace.epoch = TimeOf(trainer->steps_per_epoch(), group.batch_time);
   if (!evaluator) return facts;
-  facts.validation_counts = evaluator->class_counts();
+  facts.validation_set = evaluator->declared();
   facts.pace.evaluation = TimeOf(evaluator->batches(), group.evaluation_batch_time);
   return facts;
 }
@@ -194,10 +194,10 @@ void SimulatedLearner::Begin(LearnerId id, Incarnation incarnation) {
   options.declared.name = name();
   options.declared.group = group_.name;
   options.declared.training_examples = facts_.training_examples;
-  options.declared.validation_counts = facts_.validation_counts;
+  options.declared.validation_counts = facts_.validation_set;
   options.declared.schema_hash = workload_.initial()->schema()->hash();
   options.seed = seed_;
-  options.evaluates = !facts_.validation_counts.empty();
+  options.evaluates = !facts_.validation_set.none();
   options.keeps_state = facts_.keeps_state;
   options.on_end = [this](const Result<std::string>&) { Crash(); };
   if (world_.cycles != nullptr) {
@@ -226,9 +226,7 @@ SimulatedObserver::SimulatedObserver(World& world, Switchboard& controller,
     : Participant(world, controller, number, "observer", settings), workload_(workload) {
   line().Spare();
   for (const auto& tester : workload.MakeTesters()) {
-    const std::vector<uint64_t> counts = tester->class_counts();
-    class_counts_.resize(counts.size());
-    for (size_t c = 0; c < counts.size(); ++c) class_counts_[c] += counts[c];
+    METIS_CHECK(test_set_.Add(tester->declared()).ok());  // parts of one set
     ++parts_;
   }
 }
@@ -241,7 +239,7 @@ void SimulatedObserver::Begin(LearnerId id, Incarnation incarnation) {
   options.declared.incarnation = incarnation;
   options.declared.role = federation::Role::kObserver;
   options.declared.name = name();
-  options.declared.validation_counts = class_counts_;
+  options.declared.validation_counts = test_set_;
   options.declared.schema_hash = workload_.initial()->schema()->hash();
   options.retry = settings_.retry;
   options.parts = parts_;

@@ -125,7 +125,7 @@ class SimulatedLearner final : public Participant {
   struct Facts {
     uint64_t training_examples = 0;
     bool keeps_state = false;
-    std::vector<uint64_t> validation_counts;  // empty without a validation set
+    Declared validation_set;
     Pace pace;
   };
   static Facts FactsOf(const learner::Workload& workload, uint32_t number,
@@ -158,7 +158,7 @@ class SimulatedObserver final : public Participant {
   bool busy() const override { return false; }
 
   const learner::Workload& workload_;
-  std::vector<uint64_t> class_counts_;
+  Declared test_set_;
   uint32_t parts_ = 0;
   std::unique_ptr<VirtualWorker> worker_;
   std::shared_ptr<drivers::ObserverHost> host_;

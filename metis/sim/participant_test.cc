@@ -141,8 +141,8 @@ TEST_F(ParticipantTest, AValidationSetCostsTheTimeToEvaluateItAndIsCounted) {
   auto updates = All<UpdateReceived>();
   ASSERT_EQ(updates.size(), 1u);
   EXPECT_NEAR(updates[0].first, 2 * Epoch() + Evaluation() + 0.02, 1e-9);
-  EXPECT_EQ(updates[0].second.own_counts.RowSums(),
-            workload_->MakeEvaluator(LearnerId(kNumber))->class_counts());
+  EXPECT_EQ(updates[0].second.own_counts.AsConfusion().RowSums(),
+            workload_->MakeEvaluator(LearnerId(kNumber))->declared().class_counts());
 }
 
 TEST_F(ParticipantTest, ACrashDropsWhatWasUnderWayAndTheReturnIsANewLife) {
@@ -224,8 +224,8 @@ TEST_F(ParticipantTest, TheEvaluatorAnswersOneAfterTheOtherInTheOrderAsked) {
   for (size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(answers[i].second.update.sequence, Sequence(sequences[i]));
     EXPECT_NEAR(answers[i].first, static_cast<double>(i + 1) * Evaluation() + 0.02, 1e-9);
-    EXPECT_EQ(answers[i].second.counts.RowSums(),
-              workload_->MakeEvaluator(LearnerId(kNumber))->class_counts());
+    EXPECT_EQ(answers[i].second.counts.AsConfusion().RowSums(),
+              workload_->MakeEvaluator(LearnerId(kNumber))->declared().class_counts());
   }
 }
 
@@ -239,10 +239,10 @@ TEST_F(ParticipantTest, ABrokenLearnerSendsWhatTheFaultsSay) {
   auto updates = All<UpdateReceived>();
   ASSERT_GE(updates.size(), 1u);
   EXPECT_FALSE(std::isfinite(updates[0].second.model->Magnitude()));
-  auto declared = workload_->MakeEvaluator(LearnerId(kNumber))->class_counts();
-  EXPECT_NE(updates[0].second.own_counts.RowSums(), declared);
+  auto declared = workload_->MakeEvaluator(LearnerId(kNumber))->declared().class_counts();
+  EXPECT_NE(updates[0].second.own_counts.AsConfusion().RowSums(), declared);
   ASSERT_EQ(All<CountsReceived>().size(), 1u);
-  EXPECT_NE(All<CountsReceived>()[0].second.counts.RowSums(), declared);
+  EXPECT_NE(All<CountsReceived>()[0].second.counts.AsConfusion().RowSums(), declared);
 }
 
 TEST_F(ParticipantTest, AHugeUpdateASilentEvaluatorAndAnEarlierLifesUpdate) {

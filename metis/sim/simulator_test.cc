@@ -18,7 +18,7 @@ using federation::StopReason;
 
 struct Outcome {
   uint64_t state_hash = 0;
-  federation::Statistics statistics;
+  federation::Tally statistics;
   federation::Phase phase = federation::Phase::kWaiting;
   std::optional<StopReason> reason;
   double accuracy = 0;

@@ -10,7 +10,7 @@ namespace metis::sim {
 using federation::StopReason;
 
 void StopOracle::Joined(const federation::LearnerJoined& event) {
-  test_sets_[event.learner] = event.validation_counts;
+  test_sets_[event.learner] = event.validation_counts.class_counts();
 }
 
 void StopOracle::Runs(Instant now) {
@@ -19,12 +19,13 @@ void StopOracle::Runs(Instant now) {
 
 void StopOracle::Tested(const federation::CommunityTested& event) {
   if (under_way_.erase(event.version) == 0) return;
-  if (!RowsAre(event.counts, test_sets_[event.observer])) return;
+  const ConfusionCounts& counts = event.counts.AsConfusion();
+  if (!RowsAre(counts, test_sets_[event.observer])) return;
   double right = 0, all = 0;
-  for (uint32_t i = 0; i < event.counts.classes(); ++i) {
-    right += static_cast<double>(event.counts.at(i, i));
-    for (uint32_t j = 0; j < event.counts.classes(); ++j) {
-      all += static_cast<double>(event.counts.at(i, j));
+  for (uint32_t i = 0; i < counts.classes(); ++i) {
+    right += static_cast<double>(counts.at(i, i));
+    for (uint32_t j = 0; j < counts.classes(); ++j) {
+      all += static_cast<double>(counts.at(i, j));
     }
   }
   accuracies_.push_back(all > 0 ? right / all : 0);

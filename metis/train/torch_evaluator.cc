@@ -33,7 +33,7 @@ class TorchEvaluator final : public learner::Evaluator {
 
   Result<Evaluation> Evaluate(const Model& model) override;
 
-  std::vector<uint64_t> class_counts() const override {
+  Declared declared() const override {
     std::vector<uint64_t> counts = examples_.ClassCounts();
     counts.resize(architecture_->settings().classes);
     return counts;
@@ -69,8 +69,8 @@ double TorchEvaluator::Count(Instance& instance, const Batch& batch,
 
 Result<Evaluation> TorchEvaluator::Evaluate(const Model& model) {
   if (Result<void> same = CheckSchema(model, *architecture_); !same) return same.error();
-  Evaluation evaluation{ConfusionCounts(architecture_->settings().classes), 0};
-  if (examples_.size() == 0) return evaluation;
+  ConfusionCounts counts(architecture_->settings().classes);
+  if (examples_.size() == 0) return Evaluation{std::move(counts), 0};
   double loss = 0;
   Result<void> computed = Compute("evaluating a model", [&] {
     at::NoGradGuard no_gradient;
@@ -86,12 +86,11 @@ Result<Evaluation> TorchEvaluator::Evaluate(const Model& model) {
       members.resize(std::min(most, examples_.size() - first));
       std::iota(members.begin(), members.end(), static_cast<uint32_t>(first));
       batch.Fill(members, nullptr);
-      loss += Count(*instance, batch, evaluation.counts);
+      loss += Count(*instance, batch, counts);
     }
   });
   if (!computed) return computed.error();
-  evaluation.loss = loss / static_cast<double>(examples_.size());
-  return evaluation;
+  return Evaluation{std::move(counts), loss / static_cast<double>(examples_.size())};
 }
 
 }  // namespace

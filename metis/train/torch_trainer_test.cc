@@ -122,9 +122,9 @@ TEST(TorchTrainer, BeatsEightyPercentOnRealImages) {
   const ModelPtr model = Trained(*trainer, 3);
   const learner::Evaluation evaluation =
       *(*MakeEvaluator(architecture, Examples::All(test_set), settings))->Evaluate(*model);
-  EXPECT_EQ(evaluation.counts.total(), 10000U);
-  EXPECT_GT(Accuracy(evaluation.counts), 0.80);
-  RecordProperty("accuracy", std::to_string(Accuracy(evaluation.counts)));
+  EXPECT_EQ(evaluation.counts.examples(), 10000U);
+  EXPECT_GT(evaluation.counts.Headline(), 0.80);
+  RecordProperty("accuracy", std::to_string(evaluation.counts.Headline()));
 }
 
 TEST(TorchTrainer, GivesTheSameBitsAloneAndBesideAnother) {
@@ -268,11 +268,12 @@ TEST(TorchEvaluator, CountsEveryExampleUnderItsLabel) {
   Examples examples = Examples::Of(set, {0, 1, 2, 5, 9});
   examples.labels = {4, 4, 4, 4, 4};  // a site whose labels are all wrong
   auto evaluator = *MakeEvaluator(bench.architecture, examples, bench.settings);
-  EXPECT_EQ(evaluator->class_counts(), (std::vector<uint64_t>{0, 0, 0, 0, 5}));
+  EXPECT_EQ(evaluator->declared().class_counts(), (std::vector<uint64_t>{0, 0, 0, 0, 5}));
   EXPECT_EQ(evaluator->batches(), 1U);
-  EXPECT_EQ(evaluator->Evaluate(*bench.initial)->counts.RowSums(), evaluator->class_counts());
+  EXPECT_EQ(evaluator->Evaluate(*bench.initial)->counts.AsConfusion().RowSums(),
+            evaluator->declared().class_counts());
   const learner::Evaluation all = bench.Evaluate(bench.initial);
-  EXPECT_EQ(all.counts.RowSums(), (std::vector<uint64_t>{5, 5, 5, 4, 4}));
+  EXPECT_EQ(all.counts.AsConfusion().RowSums(), (std::vector<uint64_t>{5, 5, 5, 4, 4}));
   EXPECT_NEAR(all.loss, std::log(5), 0.3);
 }
 
@@ -291,7 +292,7 @@ TEST(TorchEvaluator, SurvivesAModelThatIsNotFinite) {
   std::vector<float> values(bench.pool.schema()->parameters(),
                             std::numeric_limits<float>::quiet_NaN());
   const learner::Evaluation evaluation = bench.Evaluate(bench.pool.Copy(values));
-  EXPECT_EQ(evaluation.counts.total(), 10U);
+  EXPECT_EQ(evaluation.counts.examples(), 10U);
   EXPECT_FALSE(std::isfinite(evaluation.loss));
 }
 
@@ -299,7 +300,7 @@ TEST(TorchEvaluator, OfNothingCountsNothing) {
   const auto set = Squares({1, 28, 28}, 5, 10);
   Bench bench("mnist-cnn", set, {});
   auto evaluator = *MakeEvaluator(bench.architecture, Examples::Of(set, {}), {});
-  EXPECT_EQ(evaluator->Evaluate(*bench.initial)->counts.total(), 0U);
+  EXPECT_EQ(evaluator->Evaluate(*bench.initial)->counts.examples(), 0U);
   EXPECT_EQ(evaluator->batches(), 0U);
 }
 

@@ -3,6 +3,7 @@
 #include "metis/core/text.h"
 #include "metis/wire/messages.h"
 #include "metis/wire/messages_internal.h"
+#include "metis/wire/statistics_messages.h"
 
 namespace metis::wire {
 
@@ -28,8 +29,7 @@ struct EventEncoder {
     v1::Join* join = message.mutable_join();
     join->set_group(event.group);
     join->set_training_examples(event.training_examples);
-    join->mutable_validation_counts()->Add(event.validation_counts.begin(),
-                                           event.validation_counts.end());
+    EncodeDeclared(event.validation_counts, join);
     join->set_schema_hash(event.schema_hash);
     return true;
   }
@@ -50,7 +50,9 @@ struct EventEncoder {
   bool operator()(const CountsReceived& event) const {
     v1::Counts* counts = message.mutable_counts();
     Encode(event.update, counts->mutable_update());
-    Encode(event.counts, counts->mutable_counts());
+    EncodeStatistics(
+        event.counts, [&] { return counts->mutable_counts(); },
+        [&] { return counts->mutable_statistics(); });
     return true;
   }
   bool operator()(const EvaluationFailed& event) const {
@@ -60,7 +62,9 @@ struct EventEncoder {
   bool operator()(const CommunityTested& event) const {
     v1::Tested* tested = message.mutable_tested();
     tested->set_version(event.version.value());
-    Encode(event.counts, tested->mutable_counts());
+    EncodeStatistics(
+        event.counts, [&] { return tested->mutable_counts(); },
+        [&] { return tested->mutable_statistics(); });
     tested->set_loss(event.loss);
     return true;
   }
@@ -84,24 +88,22 @@ Result<Event> DecodeJoin(const v1::Join& join, Sender sender, const std::string&
                         " bytes, is no name of a group: at most ", kMaxGroupBytes,
                         " without control characters are taken"));
   }
-  if (join.validation_counts().size() > static_cast<int>(kMaxClasses)) {
-    return Invalid(Text("a validation set of ", join.validation_counts().size(),
-                        " classes is refused, at most ", kMaxClasses, " are taken"));
-  }
-  return Event(LearnerJoined{
-      .learner = sender.learner,
-      .incarnation = sender.incarnation,
-      .role = role,
-      .name = name,
-      .group = join.group(),
-      .training_examples = join.training_examples(),
-      .validation_counts = {join.validation_counts().begin(), join.validation_counts().end()},
-      .schema_hash = join.schema_hash()});
+  Result<Declared> validation = DecodeDeclared(join);
+  if (!validation) return validation.error();
+  return Event(LearnerJoined{.learner = sender.learner,
+                             .incarnation = sender.incarnation,
+                             .role = role,
+                             .name = name,
+                             .group = join.group(),
+                             .training_examples = join.training_examples(),
+                             .validation_counts = *std::move(validation),
+                             .schema_hash = join.schema_hash()});
 }
 
 Result<Event> DecodeCounts(const v1::Counts& message, Sender sender) {
   if (!message.has_update()) return Missing("counts", "update");
-  Result<ConfusionCounts> counts = Decode(message.counts());
+  Result<Statistics> counts = DecodeStatistics(
+      message.counts(), message.has_statistics() ? &message.statistics() : nullptr);
   if (!counts) return counts.error().In("counts");
   return Event(CountsReceived{.evaluator = sender.learner,
                               .incarnation = sender.incarnation,
@@ -110,7 +112,8 @@ Result<Event> DecodeCounts(const v1::Counts& message, Sender sender) {
 }
 
 Result<Event> DecodeTested(const v1::Tested& message, Sender sender) {
-  Result<ConfusionCounts> counts = Decode(message.counts());
+  Result<Statistics> counts = DecodeStatistics(
+      message.counts(), message.has_statistics() ? &message.statistics() : nullptr);
   if (!counts) return counts.error().In("tested");
   return Event(CommunityTested{.observer = sender.learner,
                                .incarnation = sender.incarnation,
@@ -177,7 +180,9 @@ v1::Update EncodeUpdate(const UpdateReceived& update) {
   message.set_sequence(update.id.sequence.value());
   message.set_base(update.base.value());
   message.set_steps(update.steps);
-  Encode(update.own_counts, message.mutable_own_counts());
+  EncodeStatistics(
+      update.own_counts, [&] { return message.mutable_own_counts(); },
+      [&] { return message.mutable_own_statistics(); });
   v1::Cycle* cycle = message.mutable_cycle();
   cycle->set_cycle(update.cycle.cycle);
   cycle->set_epochs(update.cycle.epochs);
@@ -191,7 +196,8 @@ v1::Update EncodeUpdate(const UpdateReceived& update) {
 Result<UpdateReceived> DecodeUpdate(const v1::Update& message, LearnerId learner,
                                     Incarnation incarnation) {
   if (!message.has_cycle()) return Missing("update", "cycle");
-  Result<ConfusionCounts> counts = Decode(message.own_counts());
+  Result<Statistics> counts = DecodeStatistics(
+      message.own_counts(), message.has_own_statistics() ? &message.own_statistics() : nullptr);
   if (!counts) return counts.error().In("update");
   Result<CycleRecord> cycle = DecodeCycle(message.cycle());
   if (!cycle) return cycle.error().In("update");

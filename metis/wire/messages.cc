@@ -110,20 +110,6 @@ federation::UpdateId Decode(const v1::UpdateId& message) {
           Sequence(message.sequence())};
 }
 
-void Encode(const ConfusionCounts& counts, v1::Confusion* message) {
-  message->set_classes(counts.classes());
-  message->mutable_counts()->Add(counts.counts().begin(), counts.counts().end());
-}
-
-Result<ConfusionCounts> Decode(const v1::Confusion& message) {
-  if (message.classes() > kMaxClasses) {
-    return Invalid(Text("confusion counts of ", message.classes(), " classes are refused, at most ",
-                        kMaxClasses, " are taken"));
-  }
-  return ConfusionCounts::FromCounts(message.classes(),
-                                     {message.counts().begin(), message.counts().end()});
-}
-
 Error Missing(std::string_view message, std::string_view field) {
   return Invalid(Text("a message of kind ", message, " lacks its ", field));
 }

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <string_view>
 
-#include "metis/core/confusion.h"
 #include "metis/core/result.h"
 #include "metis/core/text.h"
 #include "metis/federation/event.h"
@@ -15,9 +14,6 @@ namespace metis::wire {
 
 void Encode(const federation::UpdateId& id, v1::UpdateId* message);
 federation::UpdateId Decode(const v1::UpdateId& message);
-
-void Encode(const ConfusionCounts& counts, v1::Confusion* message);
-Result<ConfusionCounts> Decode(const v1::Confusion& message);
 
 // A number of a peer as an enumerator with EnumNames(); `what` is what it numbers.
 template <typename Enum>

@@ -46,6 +46,12 @@ inline ConfusionCounts SampleCounts() {
   return ConfusionCounts::FromCounts(3, {5, 1, 0, 2, 70'000, 3, 0, 4, uint64_t{1} << 40}).value();
 }
 
+// Sums that need more than 64 bits, one of them below zero.
+inline RegressionSums SampleSums() {
+  return RegressionSums::FromSums(40'000, FromWords(5, 77), -(Int128{1} << 40), FromWords(9, 1))
+      .value();
+}
+
 inline constexpr LearnerId kAnna{3};
 inline constexpr Incarnation kLife{2};
 inline constexpr federation::UpdateId kOther{LearnerId(7), Incarnation(5), Sequence(11)};
@@ -64,6 +70,11 @@ inline std::vector<federation::Event> SampleEvents() {
       EvaluationFailed{kAnna, kLife, kOther},
       CommunityTested{kAnna, kLife, Version(8), SampleCounts(), 0.625},
       CommunityTested{kAnna, kLife, Version(9), ConfusionCounts(), std::nan("")},
+      LearnerJoined{kAnna, kLife, Role::kLearner, "anna", "", 5, RegressionSums::Declaration{7}, 1},
+      LearnerJoined{kAnna, kLife, Role::kLearner, "anna", "", 5, RegressionSums::Declaration{}, 1},
+      CountsReceived{kAnna, kLife, kOther, SampleSums()},
+      CountsReceived{kAnna, kLife, kOther, RegressionSums()},
+      CommunityTested{kAnna, kLife, Version(8), SampleSums(), 0.625},
   };
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 // What the journal keeps of an epoch and of an evaluation.
 struct KeptEvaluation {
-  ConfusionCounts counts;
+  Statistics counts;
   double loss = 0;
 };
 
