@@ -1,6 +1,6 @@
-// The laws of a whole run: those of the controller's state go back with its disk where an older copy
-// is put back, by hearing again what had happened until then; those of the learners' cycles do not.
-// One Simulator uses them.
+// The laws of a whole run: those of the controller's state go back with its disk where an older
+// copy is put back, by hearing again what had happened until then; those of the learners' cycles do
+// not. One Simulator uses them.
 #pragma once
 
 #include <memory>
