@@ -27,7 +27,7 @@ TEST(BothSides, ALearnerJoinsSendsItsUpdateAndIsAnsweredWithTheNextModel) {
   ControllerServerOptions serving;
   serving.settings.listen = "127.0.0.1:0";
   serving.federation = "both";
-  serving.heartbeat = Duration::Seconds(1);
+  serving.heartbeat = Duration::Seconds(60);
   auto server = ControllerServer::Start(serving, **host, pool);
   ASSERT_TRUE(server) << server.error().message;
   (*host)->Start(**server);
@@ -36,7 +36,7 @@ TEST(BothSides, ALearnerJoinsSendsItsUpdateAndIsAnsweredWithTheNextModel) {
   dialling.controller = HostPort{"127.0.0.1", (*server)->port()};
   dialling.name = "site-3";
   dialling.incarnation = kLife;
-  dialling.heartbeat = Duration::Seconds(1);
+  dialling.heartbeat = Duration::Seconds(60);
   auto client = ParticipantClient::Connect(dialling, {});
   ASSERT_TRUE(client) << client.error().message;
   EXPECT_EQ((*client)->welcome().federation, "both");

@@ -6,7 +6,7 @@ import { createRequire } from "node:module";
 
 const fromWeb = createRequire(new URL("../../web/package.json", import.meta.url));
 const CHROMIUM = "/usr/bin/chromium";
-const WAIT_MS = 20_000;
+const WAIT_MS = 120_000; // ends what hangs, on a busy machine too
 
 export function runProgram(program, ...words) {
   return execFileSync(program, words, { encoding: "utf8", timeout: 300_000 });
@@ -15,7 +15,7 @@ export function runProgram(program, ...words) {
 export async function launch() {
   if (!existsSync(CHROMIUM)) throw new Error(`${CHROMIUM} is missing: scripts/setup.sh installs it`);
   const { chromium } = fromWeb("playwright-core");
-  return chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"], timeout: 60_000 });
+  return chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"], timeout: WAIT_MS });
 }
 
 // What the console says that it should not have to, as it comes.

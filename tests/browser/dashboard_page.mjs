@@ -1,4 +1,4 @@
-// What the tests of the dashboard share: its page in a browser, what stands on it, and how quickly it answers.
+// What the tests of the dashboard share: its page in a browser, what stands on it, and how much it works.
 
 import path from "node:path";
 import { noteComplaints } from "./browser.mjs";
@@ -34,46 +34,62 @@ export const passes = (page, requests) =>
   page.waitForFunction(
     (n) => Number(document.querySelector('[data-field="requests"]')?.textContent.replaceAll(",", "")) > n, requests, WAIT);
 
-// From now on, the longest time in which the page did nothing for its reader.
-export const watchStalls = (page) =>
-  page.evaluate(() => {
-    globalThis.longest = 0;
-    let last = performance.now();
-    const tick = () => {
-      const now = performance.now();
-      globalThis.longest = Math.max(globalThis.longest, now - last);
-      last = now;
-      setTimeout(tick, 0);
-    };
-    tick();
-  });
-export const longestStall = (page) => page.evaluate(() => globalThis.longest);
-
-// Asks how many milliseconds the page's own thread has worked since now, for each status that came. Unlike the time that
-// passes, work does not grow because others want the processor too.
+// Asks how many milliseconds the page's own thread has worked. Unlike the time that passes, work does not grow because
+// others want the processor too.
 export async function watchWork(page) {
+  const session = await page.context().newCDPSession(page);
+  await session.send("Performance.enable", { timeDomain: "threadTicks" });
+  return async () => {
+    const { metrics } = await session.send("Performance.getMetrics");
+    return 1000 * metrics.find(({ name }) => name === "TaskDuration").value;
+  };
+}
+
+// A status costs no more work than building a table so many times: about three times what it does.
+export const MOST_TABLES = 6;
+
+// What work is measured in, so that a slow machine has no other limits than a fast one: to build a table of 200
+// participants like those on the page and lay it out.
+export async function tableWork(page, worked) {
+  const ROWS = 200;
+  const TABLES = 10;
+  const begin = await worked();
+  const rows = await page.evaluate((wanted) => {
+    const table = document.querySelector("#learners table");
+    const each = table.querySelectorAll("tbody tr").length;
+    let built = 0;
+    for (; built < wanted; built += each) {
+      const copy = table.cloneNode(true);
+      table.after(copy);
+      copy.getBoundingClientRect();
+      copy.remove();
+    }
+    return built;
+  }, TABLES * ROWS);
+  return (((await worked()) - begin) / rows) * ROWS;
+}
+
+// Asks for the page's work since now, for each status that came.
+export async function watchStatuses(page, worked) {
   let came = 0;
   page.on("response", (response) => {
     if (response.url().endsWith("/status.json") && response.status() === 200) came += 1;
   });
-  const session = await page.context().newCDPSession(page);
-  await session.send("Performance.enable", { timeDomain: "threadTicks" });
-  const worked = async () => {
-    const { metrics } = await session.send("Performance.getMetrics");
-    return 1000 * metrics.find(({ name }) => name === "TaskDuration").value;
-  };
   const begin = await worked();
   return async () => ((await worked()) - begin) / came;
 }
 
-// Milliseconds from a click until what it changed is painted.
-export const clickToPaint = (page, selector) =>
-  page.$eval(selector, async (element) => {
-    const begin = performance.now();
+// The page's work from a click until what it changed is painted, and how many milliseconds pass.
+export async function clickToPaint(page, worked, selector) {
+  const begin = await worked();
+  const passed = await page.$eval(selector, async (element) => {
+    const clicked = performance.now();
     element.click();
     await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
-    return performance.now() - begin;
+    return performance.now() - clicked;
   });
+  return { work: (await worked()) - begin, passed };
+}
 
 // The whole page as an image, if a directory was asked for.
 export async function shoot(page, directory, name) {

@@ -4,6 +4,7 @@ Usage: evaluate_test.py DIRECTORY_OF_THE_PROGRAMS
 """
 
 import json
+import shutil
 import struct
 import unittest
 
@@ -11,11 +12,20 @@ from learning import LearningTest, write_images
 
 
 class EvaluateTest(LearningTest):
+    @classmethod
+    def setUpClass(cls):
+        """One training serves all tests."""
+        trained = LearningTest()
+        trained.setUp()
+        cls.addClassCleanup(trained.doCleanups)
+        trained.write_data()
+        trained.done("train", "--model", "mlp:16", "--dataset", "train.npz", "--test-file", "test.npz",
+                     "--epochs", 5, "--batch", 16)
+        cls.trained = trained.home
+
     def setUp(self):
         super().setUp()
-        self.write_data()
-        self.done("train", "--model", "mlp:16", "--dataset", "train.npz", "--test-file", "test.npz",
-                  "--epochs", 5, "--batch", 16)
+        shutil.copytree(self.trained, self.home, dirs_exist_ok=True)
 
     def test_says_what_the_training_said(self):
         summary = json.loads((self.home / "runs/train/summary.json").read_text())

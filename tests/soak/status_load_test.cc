@@ -44,10 +44,10 @@ struct Load {
 };
 Load load;
 
-// Wide enough for any machine that is not broken; the goal is 0.2 s.
-constexpr Seconds kGenerous{20};
-// How long learners stay, whatever looks at them.
-constexpr std::chrono::minutes kHeld{8};
+// Ends what hangs, on a busy machine too; the goal is 0.2 s.
+constexpr Seconds kHung{60};
+// How long learners stay, whatever looks at them: longer than ctest lets it look.
+constexpr std::chrono::minutes kHeld{30};
 
 // Not by fork(): copying this process, which holds the models, would be measured as well. Without a
 // file for its output the program speaks where this one does.
@@ -174,9 +174,11 @@ class StatusLoad : public testing::Test {
                          "--set",
                          Text("federation.learners=", load.learners),
                          "--set",
-                         "membership.heartbeat=2min",
+                         "membership.heartbeat=10min",
                          "--set",
-                         "membership.silence=9min",
+                         "membership.silence=40min",
+                         "--set",
+                         "membership.lease=1h",
                          "--set",
                          "storage.snapshot_every=20",
                          "--set",
@@ -249,8 +251,7 @@ void StatusLoad::Look() {
   const Clock::time_point begin = Clock::now();
   rpc::OperatorClient client(run_ + "/control.sock");
   // Where the disk is slow, until a model has moved.
-  const auto waits = [&] { return updates_ == before && Clock::now() - begin < kGenerous; };
-  for (uint32_t i = 0; i < load.looks || waits(); ++i) {
+  for (uint32_t i = 0; i < load.looks || updates_ == before; ++i) {
     const auto [took, status] = Ask();
     typed.push_back(took);
     EXPECT_EQ(status.connected, load.learners);
@@ -270,8 +271,7 @@ void StatusLoad::Look() {
       static_cast<double>(updates_ - before) / passed, moved / passed * 1e-6);
   Say("`metis status --json`, the whole program", typed);
   Say("the call alone", asked);
-  EXPECT_GT(updates_, before) << "models have moved meanwhile";
-  EXPECT_LT(*std::max_element(typed.begin(), typed.end()), kGenerous.count());
+  EXPECT_LT(*std::max_element(typed.begin(), typed.end()), kHung.count());
 }
 
 void StatusLoad::RunBeside() {
