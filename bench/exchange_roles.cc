@@ -173,6 +173,11 @@ class Idle final : public learner::Trainer {
     values[who_] = static_cast<float>(++taken_);
     return std::move(draft).Seal();
   }
+  Result<learner::TrainingStatePtr> Save() override {
+    return std::make_shared<const learner::TrainingState>();
+  }
+  Result<void> Restore(const learner::TrainingState&) override { return {}; }
+  bool keeps_state() const override { return false; }
   uint64_t training_examples() const override { return 100; }
   uint64_t steps_per_epoch() const override { return 1; }
 

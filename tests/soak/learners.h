@@ -33,6 +33,11 @@ class SlowTrainer final : public learner::Trainer {
     return report;
   }
   Result<ModelPtr> Snapshot() override { return trainer_->Snapshot(); }
+  Result<learner::TrainingStatePtr> Save() override { return trainer_->Save(); }
+  Result<void> Restore(const learner::TrainingState& state) override {
+    return trainer_->Restore(state);
+  }
+  bool keeps_state() const override { return trainer_->keeps_state(); }
   uint64_t training_examples() const override { return trainer_->training_examples(); }
   uint64_t steps_per_epoch() const override { return trainer_->steps_per_epoch(); }
 
