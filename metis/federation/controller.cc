@@ -75,7 +75,7 @@ Result<Membership::Joined> Controller::Admit(const LearnerJoined& event) {
   const Declared& declared = event.validation_counts;
   // One of another kind than the others is refused as such.
   const bool fits = !membership_.form().known() || membership_.form().kind == declared.kind();
-  if (fits && event.role == Role::kLearner) {
+  if (fits && weighting_ != nullptr && event.role == Role::kLearner) {
     Result<void> scored = weighting_->Suits(declared);
     if (!scored) {
       return scored.error().In(
