@@ -1,6 +1,7 @@
 #include "apps/site.h"
 
 #include <charconv>
+#include <numeric>
 #include <utility>
 
 #include "apps/federation_data.h"
