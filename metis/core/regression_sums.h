@@ -2,7 +2,7 @@
 // targets. Targets and predictions are rounded once to a grid of 2^-16; after that all is whole
 // numbers, so pooling is exact in any order, and R^2 of the pool is that of one large validation
 // set. Every sum stays within 128 bits by the bounds below, whatever peers send.
-// A kind of Statistics (statistics.h); a value, shared by nobody.
+// A kind of Statistics (statistics.h); a value, not shared between threads.
 #pragma once
 
 #include <array>

@@ -138,7 +138,7 @@ uint64_t Statistics::examples() const {
 Result<void> Statistics::Add(const Statistics& other) { return AddKind(kind_, other.kind_); }
 
 Result<void> Statistics::Check(const Declared& declared) const {
-  // Nothing at all is a matrix of no classes to whoever declared classes, and the reverse.
+  // Where classes were declared, nothing at all is a matrix of no classes, and the reverse.
   const bool classes = (none() || AsConfusion().classes() > 0) &&
                        (declared.none() || !declared.class_counts().empty());
   if (classes) return AsConfusion().Check({declared.class_counts()});

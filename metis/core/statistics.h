@@ -160,7 +160,7 @@ class Statistics {
   double Headline() const;
   std::string_view headline_name() const;
 
-  // For whoever shows more of a kind than its scores; null for others.
+  // To show more of a kind than its scores; null for other kinds.
   template <typename K>
   const K* As() const {
     return std::get_if<K>(&kind_);

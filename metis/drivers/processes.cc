@@ -78,7 +78,7 @@ void ControllerProcess::Inspect(
   try {
     done.get();
   } catch (const std::future_error&) {
-    here();  // stopped meanwhile: the task was dropped, and the loop is no more
+    here();  // stopped meanwhile: the task was dropped, and the loop has ended
   }
 }
 

@@ -29,7 +29,7 @@ class Aggregator {
   virtual double total_contribution() const = 0;
 
   // The weight of an update that is so many versions old, if the aggregator weighs by itself: then
-  // no weighting is asked, and nobody evaluates.
+  // no weighting is asked, and no update is evaluated.
   virtual std::optional<double> OwnWeight(uint64_t /*version_staleness*/) const {
     return std::nullopt;
   }

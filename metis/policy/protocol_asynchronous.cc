@@ -12,7 +12,7 @@ federation::ProtocolPart Describe() {
   federation::ProtocolPart part;
   part.name = "asynchronous";
   part.help =
-      "every update renews the community model at once, and its learner goes on from the result";
+      "every update renews the community model at once, and its learner continues from the result";
   part.aggregator = "sums";
   part.make = [](const Settings&) { return std::make_unique<ImmediateProtocol>(); };
   part.expect = [](const Settings&) { return std::make_unique<ImmediateOracle>(); };
