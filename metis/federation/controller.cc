@@ -233,23 +233,24 @@ void Controller::StateFields(A& archive) {
 
 namespace {
 // Of the snapshot's form. Another one is refused, never guessed at. 2: test_due. 3: the training
-// examples of pending updates. 4: aggregator, optimizer and protocol, one after the other.
-constexpr uint64_t kSnapshotFormat = 4;
+// examples of pending updates.
+constexpr uint64_t kSnapshotFormat = 3;
 }  // namespace
 
 void Controller::SaveParts(BinaryWriter& archive) const {
-  archive("community", community_);
   aggregator_->Save(archive);
-  optimizer_->Save(archive);
   protocol_->Save(archive);
+  if (settings_.policy.optimizer->keeps_model) archive("community", community_);
+  optimizer_->Save(archive);
 }
 
 Result<void> Controller::RestoreParts(BinaryReader& archive) {
-  archive("community", community_);
-  if (!community_) return Invalid("the snapshot has no community model");
   if (Result<void> restored = aggregator_->Restore(archive); !restored) return restored;
-  if (Result<void> restored = optimizer_->Restore(archive); !restored) return restored;
-  return protocol_->Restore(archive);
+  if (Result<void> restored = protocol_->Restore(archive); !restored) return restored;
+  community_ = aggregator_->Current();
+  if (settings_.policy.optimizer->keeps_model) archive("community", community_);
+  if (!community_) return Invalid("the snapshot has no community model");
+  return optimizer_->Restore(archive);
 }
 
 // Writing reads only: StateFields() is mutable for the reader's sake.

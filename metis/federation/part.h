@@ -67,6 +67,8 @@ struct AggregatorPart : Part {
 };
 
 struct OptimizerPart : Part {
+  bool keeps_model = true;  // false: the community model is the aggregate, and saved only there
+
   std::function<std::unique_ptr<ServerOptimizer>(const Settings&, ModelPool&)> make = nullptr;
   std::function<std::unique_ptr<OptimizerOracle>(const Settings&)> expect = nullptr;
 };

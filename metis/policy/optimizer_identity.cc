@@ -25,6 +25,7 @@ federation::OptimizerPart Describe() {
   federation::OptimizerPart part;
   part.name = "identity";
   part.help = "the community model is the aggregate itself";
+  part.keeps_model = false;
   part.make = [](const Settings&, ModelPool&) { return std::make_unique<Optimizer>(); };
   part.expect = [](const Settings&) { return std::make_unique<Oracle>(); };
   return part;
