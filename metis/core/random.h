@@ -29,6 +29,7 @@ enum class Purpose : uint64_t {
   kFaultyLabels = 11,
   kAugmentation = 12,
   kDropout = 13,
+  kEvaluators = 14,
 };
 
 struct RandomKey {

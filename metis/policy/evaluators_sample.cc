@@ -1,13 +1,12 @@
 // A few of the other live learners with validation data evaluate an update, drawn anew for every
 // update: evaluation costs k models an update, whatever the number of learners.
 //
-// Evaluators are ranked by a fingerprint of seed, update and evaluator, and the first k are asked.
-// So it does not depend on who else is there where one of them stands, and one that comes or goes
-// changes one place of the sample.
+// Every evaluator draws a rank for the update, and the first k are asked. Its rank does not depend
+// on who else is there, so that one that comes or goes changes one place of the sample.
 #include <algorithm>
 #include <utility>
 
-#include "metis/core/fingerprint.h"
+#include "metis/core/random.h"
 #include "metis/core/text.h"
 #include "metis/policy/parts.h"
 
@@ -34,8 +33,19 @@ class Selector final : public federation::EvaluatorSelector {
 
   std::vector<LearnerId> Choose(const std::vector<LearnerId>& able,
                                 const UpdateId& update) const override {
+    // One stream cannot hold the whole key: the update's gives the seed of the evaluators'.
+    Random of_update({.seed = seed_,
+                      .learner = update.learner.value(),
+                      .cycle = update.sequence.value(),
+                      .epoch = update.incarnation.value(),
+                      .purpose = Purpose::kEvaluators});
+    const uint64_t seed = of_update.Next();
     std::vector<std::pair<uint64_t, LearnerId>> ranked;
-    for (LearnerId evaluator : able) ranked.emplace_back(Rank(update, evaluator), evaluator);
+    for (LearnerId evaluator : able) {
+      Random of_evaluator(
+          {.seed = seed, .learner = evaluator.value(), .purpose = Purpose::kEvaluators});
+      ranked.emplace_back(of_evaluator.Next(), evaluator);
+    }
     std::sort(ranked.begin(), ranked.end());
     ranked.resize(std::min(size_, ranked.size()));
     std::vector<LearnerId> chosen;
@@ -45,11 +55,6 @@ class Selector final : public federation::EvaluatorSelector {
   }
 
  private:
-  uint64_t Rank(const UpdateId& update, LearnerId evaluator) const {
-    return Fingerprint(Text("evaluators ", seed_, " ", update.learner, " ", update.incarnation, " ",
-                            update.sequence, " ", evaluator));
-  }
-
   const size_t size_;
   const uint64_t seed_;
 };

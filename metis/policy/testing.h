@@ -1,12 +1,28 @@
-// What the tests of parts share: a candidate of made-up values. For tests only.
+// What the tests of parts share: a candidate of made-up values, cycles of given losses. For tests
+// only.
 #pragma once
 
+#include <cstddef>
+#include <limits>
 #include <optional>
+#include <vector>
 
 #include "metis/federation/testing.h"
+#include "metis/federation/validation_cycle.h"
 #include "metis/policy/policy.h"
 
 namespace metis::policy {
+
+inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+// The epoch at which the cycle asks, given VLoss_0 and then one loss an epoch; 0: it does not.
+inline size_t AsksAt(federation::ValidationCycle& cycle, const std::vector<double>& losses) {
+  cycle.Begin(losses[0]);
+  for (size_t epoch = 1; epoch < losses.size(); ++epoch) {
+    if (cycle.EpochEnded(losses[epoch], 0)) return epoch;
+  }
+  return 0;
+}
 
 // A candidate of learner 7, with unequal values everywhere, and what it refers to.
 class MadeUpCandidate {

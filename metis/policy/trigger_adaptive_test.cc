@@ -6,7 +6,7 @@
 
 #include "metis/core/text.h"
 #include "metis/federation/validation_cycle.h"
-#include "metis/policy/policy.h"
+#include "metis/policy/testing.h"
 
 namespace metis::policy {
 namespace {
@@ -17,7 +17,6 @@ using federation::ValidationCycle;
 
 using testing::ElementsAre;
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 ValidationCycle Adaptive(double vc_loss_pct, uint32_t tombstones, Settings settings = {}) {
@@ -26,19 +25,10 @@ ValidationCycle Adaptive(double vc_loss_pct, uint32_t tombstones, Settings setti
   return ValidationCycle(AdaptiveTrigger().make(settings, "fast"));
 }
 
-Settings With(std::string_view key, uint32_t value) {
+Settings WithKey(std::string_view key, uint32_t value) {
   Settings settings;
   Set(settings, Text("trigger.", key), value);
   return settings;
-}
-
-// The epoch at which the cycle asks, given VLoss_0 and then one loss an epoch; 0: it does not.
-size_t AsksAt(ValidationCycle& cycle, const std::vector<double>& losses) {
-  cycle.Begin(losses[0]);
-  for (size_t epoch = 1; epoch < losses.size(); ++epoch) {
-    if (cycle.EpochEnded(losses[epoch], 0)) return epoch;
-  }
-  return 0;
 }
 
 // One cycle of a single epoch that asks with this staleness.
@@ -102,13 +92,13 @@ TEST(AdaptiveTrigger, ALossThatIsNoNumberFailsItsEpochAndTheNext) {
 }
 
 TEST(AdaptiveTrigger, ACycleThatAlwaysImprovesEndsAtMaxEpochs) {
-  ValidationCycle cycle = Adaptive(0, 0, With("max_epochs", 4));
+  ValidationCycle cycle = Adaptive(0, 0, WithKey("max_epochs", 4));
   EXPECT_EQ(AsksAt(cycle, {9, 8, 7, 6, 5, 4}), 4u);
   EXPECT_EQ(cycle.record().reason, CycleReason::kMaxEpochs);
 }
 
 TEST(AdaptiveTrigger, C3AsksAtOnceWhenTheModelIsStalerThanTheMedianOfTheFirstCycles) {
-  ValidationCycle cycle = Adaptive(0, 0, With("staleness_window", 3));
+  ValidationCycle cycle = Adaptive(0, 0, WithKey("staleness_window", 3));
   for (uint64_t staleness : {50u, 10u, 30u}) {
     EXPECT_EQ(cycle.staleness_limit(), std::nullopt);
     AskOnce(cycle, staleness);
@@ -140,7 +130,7 @@ TEST(AdaptiveTrigger, TheStatisticIsASetting) {
   const std::vector<std::pair<const char*, double>> cases = {
       {"median", 25}, {"mean", 40}, {"maximum", 100}};
   for (auto [statistic, limit] : cases) {
-    Settings settings = With("staleness_window", 4);
+    Settings settings = WithKey("staleness_window", 4);
     Set(settings, "trigger.staleness_statistic", statistic);
     ValidationCycle cycle = Adaptive(0, 0, settings);
     for (uint64_t staleness : {100u, 20u, 10u, 30u}) AskOnce(cycle, staleness);
@@ -149,7 +139,7 @@ TEST(AdaptiveTrigger, TheStatisticIsASetting) {
 }
 
 TEST(AdaptiveTrigger, AnAbandonedCycleIsNotPartOfTheWindow) {
-  ValidationCycle cycle = Adaptive(0, 0, With("staleness_window", 1));
+  ValidationCycle cycle = Adaptive(0, 0, WithKey("staleness_window", 1));
   cycle.Begin(10);
   EXPECT_FALSE(cycle.EpochEnded(9, 500));
   AskOnce(cycle, 40);
@@ -157,7 +147,7 @@ TEST(AdaptiveTrigger, AnAbandonedCycleIsNotPartOfTheWindow) {
 }
 
 TEST(AdaptiveTrigger, AGroupMayHaveThresholdsOfItsOwn) {
-  Settings settings = With("vc_tombstones", 2);
+  Settings settings = WithKey("vc_tombstones", 2);
   SetOfGroup(settings, "slow", "trigger.vc_tombstones", 0);
   ValidationCycle fast(AdaptiveTrigger().make(settings, "fast"));
   ValidationCycle slow(AdaptiveTrigger().make(settings, "slow"));

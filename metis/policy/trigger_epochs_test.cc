@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "metis/federation/validation_cycle.h"
-#include "metis/policy/policy.h"
+#include "metis/policy/testing.h"
 
 namespace metis::policy {
 namespace {
@@ -14,21 +14,10 @@ using federation::Settings;
 using federation::ValidationCycle;
 using testing::IsEmpty;
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
 ValidationCycle After(uint32_t epochs) {
   Settings settings;
   Set(settings, "trigger.local_epochs", epochs);
   return ValidationCycle(EpochsTrigger().make(settings, ""));
-}
-
-// The epoch at which the cycle asks, given VLoss_0 and then one loss an epoch; 0: it does not.
-size_t AsksAt(ValidationCycle& cycle, const std::vector<double>& losses) {
-  cycle.Begin(losses[0]);
-  for (size_t epoch = 1; epoch < losses.size(); ++epoch) {
-    if (cycle.EpochEnded(losses[epoch], 0)) return epoch;
-  }
-  return 0;
 }
 
 TEST(EpochsTrigger, AsksAfterExactlyUfEpochs) {
