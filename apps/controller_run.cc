@@ -301,9 +301,8 @@ void ControllerRun::Tell(const View& view) {
                       Fixed(view.latest_test->loss, 4)));
   }
   console_.Update(view.part, [&] {
-    return Text(EnumNames(view.phase)[static_cast<size_t>(view.phase)], ", ", view.live,
-                " learners, version ", view.version, ", ", view.requests, " requests, ",
-                server_->traffic().connected, " connected");
+    return Text(NameOf(view.phase), ", ", view.live, " learners, version ", view.version, ", ",
+                view.requests, " requests, ", server_->traffic().connected, " connected");
   });
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr auto kLook = std::chrono::milliseconds(200);
+constexpr auto kBetweenLooks = std::chrono::milliseconds(200);
 // How long, at least, those who are connected have to hear that it is over.
 constexpr auto kFarewell = std::chrono::seconds(15);
 constexpr auto kSoon = std::chrono::seconds(1);  // no word is lost about a shorter wait
@@ -53,7 +53,7 @@ void SayFarewell(drivers::ControllerProcess& host, const rpc::ControllerServer& 
                awaited == 1 ? " participant" : " participants",
                " to hear of the end; Ctrl-C ends at once"));
     }
-    std::this_thread::sleep_for(kLook);
+    std::this_thread::sleep_for(kBetweenLooks);
   }
 }
 

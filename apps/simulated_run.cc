@@ -286,7 +286,7 @@ Error NotEnded(const config::Config& config, const sim::Simulator& simulator) {
   const federation::Phase phase = controller.phase();
   const std::string& reason = controller.phase_reason();
   return Invalid(Text("the federation had not ended after ", Horizon(config) - Instant(),
-                      " of virtual time: it was ", EnumNames(phase)[static_cast<size_t>(phase)],
+                      " of virtual time: it was ", NameOf(phase),
                       reason.empty() ? "" : Text(" (", reason, ")"), " at version ",
                       controller.version(),
                       "; set stop.duration, shorten latency in [group.NAME], or let federation.",

@@ -3,7 +3,7 @@
 #   standard       the standard library: every target that asks for nothing else
 #   json           and JSON: programs, and what writes and reads records
 #   network        and gRPC, protobuf and the messages of proto/
-#   tests          and GoogleTest and JSON: every test that asks for nothing else
+#   tests          and GoogleTest: every test that asks for nothing else
 #   network_tests  and GoogleTest, gRPC, protobuf and the messages of proto/
 #
 # A directory chooses for its libraries and programs, and for its tests:
@@ -93,7 +93,6 @@ set(METIS_TEST_HEADERS <gmock/gmock.h> <gtest/gtest.h>)
 metis_precompiled_family(standard)
 metis_precompiled_family(json QUICK HEADERS <nlohmann/json.hpp> DEPENDS nlohmann_json::nlohmann_json)
 metis_precompiled_family(network HEADERS ${METIS_NETWORK_HEADERS} DEPENDS metis_proto_grpc)
-metis_precompiled_family(tests QUICK HEADERS ${METIS_TEST_HEADERS} <nlohmann/json.hpp> DEPENDS GTest::gmock
-                         nlohmann_json::nlohmann_json)
+metis_precompiled_family(tests QUICK HEADERS ${METIS_TEST_HEADERS} DEPENDS GTest::gmock)
 metis_precompiled_family(network_tests QUICK HEADERS ${METIS_TEST_HEADERS} ${METIS_NETWORK_HEADERS} DEPENDS GTest::gmock
                          metis_proto_grpc)

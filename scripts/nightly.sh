@@ -59,20 +59,24 @@ build_release() { # targets: what the stage runs, and no other tests
   cmake --build --preset release --target "$@"
 }
 
+# Every source by itself and without precompiled headers, which shows that it includes what it uses.
+configure_clang() { # directory
+  cmake --preset dev -B "$1" -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DMETIS_JOIN_SOURCES=OFF
+}
+
 # All but the swarm, which is the same arithmetic again (golden values show that the bits are, too), and but what
 # links libtorch, whose headers clang 14 refuses in C++20 with this standard library: it instantiates members of
-# std::vector<c10::IValue> where IValue is incomplete. Tests of programs need those. Without precompiled headers, which
-# shows that every source includes what it uses.
+# std::vector<c10::IValue> where IValue is incomplete. Tests of programs need those.
 run_clang() {
-  cmake --preset dev -B build/clang -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON
+  configure_clang build/clang
   cmake --build build/clang --target portable_tests
   ctest --test-dir build/clang -LE 'torch|simulation|e2e|browser|soak' --output-on-failure --no-label-summary \
     -j "$(nproc)"
 }
 
 run_clang_tidy() {
-  # A configuration of its own: clang's flags, no precompiled header, only the generated headers are built.
-  cmake --preset dev -B build/clang-tidy -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON
+  # A configuration of its own: only the generated headers are built.
+  configure_clang build/clang-tidy
   cmake --build build/clang-tidy --target metis_proto metis_proto_grpc
   # Not metis/train: see run_clang. Its count of warnings in other people's headers, which it does not show, is noise.
   find metis apps -name '*.cc' ! -name '*_test.cc' ! -path 'metis/train/*' -print0 | sort -z |

@@ -29,8 +29,6 @@ constexpr RemoteKind kRemote[] = {
     {0x47504653, "gpfs"}, {0x19830326, "fhgfs"},
 };
 
-std::string Words(int error) { return std::generic_category().message(error); }
-
 // The directory itself, or the nearest above it that exists.
 fs::path Nearest(const std::string& directory) {
   std::error_code error;
@@ -95,7 +93,7 @@ DiskFacts GatherDisk(const std::string& directory) {
   facts.directory = directory;
   const fs::path nearest = Nearest(directory);
   if (::access(nearest.c_str(), W_OK | X_OK) != 0) {
-    facts.read_only = Text(nearest.string(), ": ", Words(errno));
+    facts.read_only = Text(nearest.string(), ": ", std::generic_category().message(errno));
   }
   std::error_code error;
   const fs::space_info space = fs::space(nearest, error);

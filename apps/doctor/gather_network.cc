@@ -52,8 +52,6 @@ class QuietPipes {
   void (*before_)(int);
 };
 
-std::string Words(int error) { return std::generic_category().message(error); }
-
 Addresses Resolve(const rpc::HostPort& address, int flags, std::string& why) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
@@ -108,7 +106,7 @@ File Reach(const rpc::HostPort& address, JoinFacts& facts) {
     const auto begin = SteadyClock::now();
     const int error = Connect(*each, facts.patience_s, connected);
     facts.reach = error == 0 ? JoinFacts::Reach::kReached : ReachOf(error);
-    facts.words = error == 0 ? "" : Words(error);
+    facts.words = error == 0 ? "" : std::generic_category().message(error);
     if (error != 0) continue;
     facts.milliseconds =
         std::chrono::duration<double, std::milli>(SteadyClock::now() - begin).count();
@@ -222,7 +220,7 @@ ListenFacts GatherListen(const std::string& address) {
       ::listen(socket.get(), 1) == 0) {
     return facts;
   }
-  facts.words = Words(errno);
+  facts.words = std::generic_category().message(errno);
   facts.state = errno == EADDRINUSE                 ? State::kTaken
                 : errno == EACCES || errno == EPERM ? State::kDenied
                 : errno == EADDRNOTAVAIL            ? State::kElsewhere

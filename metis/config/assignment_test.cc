@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "metis/config/config.h"
+#include "metis/config/testing.h"
 #include "metis/core/text.h"
 #include "metis/policy/policy.h"
 
@@ -14,22 +14,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-
-constexpr const char* kFile = "federation.toml";
-
-// What is wrong with `text`; "" if nothing is.
-std::string Complaint(std::string_view text, const std::vector<Assignment>& overrides) {
-  Result<Config> config = ParseConfig(text, kFile, overrides);
-  return config ? "" : config.error().message;
-}
-
-Config Parsed(std::string_view text, const std::vector<Assignment>& overrides = {}) {
-  Result<Config> config = ParseConfig(text, kFile, overrides);
-  EXPECT_TRUE(config) << (config ? "" : config.error().message);
-  return config ? *config : Config();
-}
-
-Assignment Set(std::string_view text) { return ParseAssignment(text).value(); }
 
 TEST(Assignment, WinsOverTheFile) {
   Config config = Parsed("[federation]\nlearners = 4\n[stop]\nduration = \"1h\"\n",

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <vector>
 
+#include "metis/config/testing.h"
 #include "metis/core/text.h"
 #include "metis/policy/policy.h"
 
@@ -15,22 +16,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-
-constexpr const char* kFile = "federation.toml";
-
-// What is wrong with `text`; "" if nothing is.
-std::string Complaint(std::string_view text, std::vector<Assignment> overrides = {}) {
-  Result<Config> config = ParseConfig(text, kFile, overrides);
-  return config ? "" : config.error().message;
-}
-
-Config Parsed(std::string_view text, std::vector<Assignment> overrides = {}) {
-  Result<Config> config = ParseConfig(text, kFile, overrides);
-  EXPECT_TRUE(config) << (config ? "" : config.error().message);
-  return config ? *config : Config();
-}
-
-Assignment Set(std::string text) { return ParseAssignment(text).value(); }
 
 TEST(ParseConfig, AnEmptyFileIsTheDefaultOfEverySettingAndEndsAfterAnHour) {
   Config expected;

@@ -20,7 +20,7 @@ ConfusionCounts Counts(uint32_t classes, std::vector<uint64_t> counts) {
 }
 
 // Rows 6, 10, 4; columns 7, 8, 5; diagonal 5, 7, 3: 15 of 20 are right.
-ConfusionCounts Unequal() {
+ConfusionCounts UnequalCounts() {
   return Counts(3, {5, 1, 0,  //
                     1, 7, 2,  //
                     1, 0, 3});
@@ -38,7 +38,7 @@ ConfusionCounts Drawn(uint64_t seed) {
 }
 
 TEST(Confusion, SumsOfRowsColumnsAndDiagonal) {
-  ConfusionCounts counts = Unequal();
+  ConfusionCounts counts = UnequalCounts();
   EXPECT_EQ(counts.RowSums(), (std::vector<uint64_t>{6, 10, 4}));
   EXPECT_EQ(counts.ColumnSums(), (std::vector<uint64_t>{7, 8, 5}));
   EXPECT_EQ(counts.total(), 20u);
@@ -55,17 +55,17 @@ TEST(Confusion, MicroF1EqualsAccuracyForSingleLabelData) {
 
 TEST(Confusion, MicroF1ByHand) {
   // TP = 15, FP = (7-5) + (8-7) + (5-3) = 5, FN = (6-5) + (10-7) + (4-3) = 5: 30 / 40.
-  EXPECT_DOUBLE_EQ(MicroF1(Unequal()), 0.75);
-  EXPECT_DOUBLE_EQ(Accuracy(Unequal()), 0.75);
+  EXPECT_DOUBLE_EQ(MicroF1(UnequalCounts()), 0.75);
+  EXPECT_DOUBLE_EQ(Accuracy(UnequalCounts()), 0.75);
 }
 
 TEST(Confusion, MacroF1ByHand) {
   // F1 of a class is 2 CM[i][i] / (row + column): 10/13, 14/18, 6/9; their mean.
-  EXPECT_DOUBLE_EQ(MacroF1(Unequal()), (10.0 / 13 + 14.0 / 18 + 6.0 / 9) / 3);
+  EXPECT_DOUBLE_EQ(MacroF1(UnequalCounts()), (10.0 / 13 + 14.0 / 18 + 6.0 / 9) / 3);
 }
 
 TEST(Confusion, ScoresOfEachClassByHand) {
-  std::vector<ClassScores> scores = ScoresByClass(Unequal());
+  std::vector<ClassScores> scores = ScoresByClass(UnequalCounts());
   ASSERT_EQ(scores.size(), 3u);
   EXPECT_EQ(scores[1].examples, 10u);
   EXPECT_DOUBLE_EQ(scores[1].precision, 7.0 / 8);
@@ -81,13 +81,13 @@ TEST(Confusion, AClassThatIsNeitherThereNorPredictedScoresZero) {
 
 TEST(Confusion, GeometricMeanByHand) {
   // Recalls 5/6, 7/10, 3/4: the cube root of 0.4375.
-  EXPECT_NEAR(GeometricMean(Unequal()), std::cbrt(0.4375), 1e-15);
+  EXPECT_NEAR(GeometricMean(UnequalCounts()), std::cbrt(0.4375), 1e-15);
 }
 
 TEST(Confusion, MatthewsByHand) {
   // correct * total = 15 * 20 = 300; rows times columns = 6*7 + 10*8 + 4*5 = 142: numerator 158.
   // total^2 - sum of columns^2 = 400 - (49+64+25) = 262; rows: 400 - (36+100+16) = 248.
-  EXPECT_NEAR(Matthews(Unequal()), 158 / std::sqrt(262.0 * 248.0), 1e-15);
+  EXPECT_NEAR(Matthews(UnequalCounts()), 158 / std::sqrt(262.0 * 248.0), 1e-15);
   // Two classes, TP 6, FN 2, FP 1, TN 3: (6*3 - 1*2) / sqrt(7 * 8 * 4 * 5) = 16 / sqrt(1120).
   EXPECT_NEAR(Matthews(Counts(2, {6, 2, 1, 3})), 16 / std::sqrt(1120.0), 1e-15);
 }
@@ -106,11 +106,11 @@ TEST(Confusion, AContributionIsWithinZeroAndOne) {
       EXPECT_LE(value, 1);
     }
   }
-  EXPECT_EQ(Evaluate(Metric::kMicroF1, Unequal()), MicroF1(Unequal()));
-  EXPECT_EQ(Evaluate(Metric::kAccuracy, Unequal()), Accuracy(Unequal()));
-  EXPECT_EQ(Evaluate(Metric::kMacroF1, Unequal()), MacroF1(Unequal()));
-  EXPECT_EQ(Evaluate(Metric::kGeometricMean, Unequal()), GeometricMean(Unequal()));
-  EXPECT_EQ(Evaluate(Metric::kMatthews, Unequal()), Matthews(Unequal()));
+  EXPECT_EQ(Evaluate(Metric::kMicroF1, UnequalCounts()), MicroF1(UnequalCounts()));
+  EXPECT_EQ(Evaluate(Metric::kAccuracy, UnequalCounts()), Accuracy(UnequalCounts()));
+  EXPECT_EQ(Evaluate(Metric::kMacroF1, UnequalCounts()), MacroF1(UnequalCounts()));
+  EXPECT_EQ(Evaluate(Metric::kGeometricMean, UnequalCounts()), GeometricMean(UnequalCounts()));
+  EXPECT_EQ(Evaluate(Metric::kMatthews, UnequalCounts()), Matthews(UnequalCounts()));
 }
 
 TEST(Confusion, WithoutExamplesEveryMetricIsZero) {
@@ -148,7 +148,7 @@ TEST(Confusion, MatthewsIsZeroWhereItIsUndefined) {
 }
 
 TEST(Confusion, PoolingIsAdditionInAnyOrder) {
-  ConfusionCounts one = Unequal();
+  ConfusionCounts one = UnequalCounts();
   ConfusionCounts other = Counts(3, {1, 2, 3, 4, 5, 6, 7, 8, 9});
   ConfusionCounts forth;  // empty takes the other side's classes
   ASSERT_TRUE(forth.Add(one));
@@ -162,26 +162,26 @@ TEST(Confusion, PoolingIsAdditionInAnyOrder) {
 }
 
 TEST(Confusion, OtherClassesOrTooManyExamplesAreNotPooledAndChangeNothing) {
-  ConfusionCounts counts = Unequal();
+  ConfusionCounts counts = UnequalCounts();
   EXPECT_THAT(counts.Add(ConfusionCounts(2)).error().message,
               HasSubstr("2 classes cannot be pooled with those of 3"));
   ConfusionCounts many(3);
   many.Count(1, 0, ConfusionCounts::kMaxExamples - 19);
   EXPECT_THAT(counts.Add(many).error().message, HasSubstr("more than 281474976710656 examples"));
-  EXPECT_EQ(counts, Unequal());
+  EXPECT_EQ(counts, UnequalCounts());
   many = ConfusionCounts(3);
   many.Count(1, 0, ConfusionCounts::kMaxExamples - 20);
   EXPECT_TRUE(counts.Add(many));
 }
 
 TEST(Confusion, RefusesOtherClassesAndOtherRowSumsThanDeclared) {
-  EXPECT_TRUE(Unequal().Check({{6, 10, 4}}));
+  EXPECT_TRUE(UnequalCounts().Check({{6, 10, 4}}));
   EXPECT_TRUE(ConfusionCounts().Check({}));
   EXPECT_THAT(ConfusionCounts().Check({{6, 10, 4}}).error().message,
               HasSubstr("counts of 0 classes, but 3 were declared"));
-  EXPECT_FALSE(Unequal().Check({{6, 10, 4, 0}}));
-  EXPECT_THAT(Unequal().Check({{10, 6, 4}}).error().message, HasSubstr("class 0"));
-  EXPECT_THAT(Unequal().Check({{6, 10, 5}}).error().message, HasSubstr("class 2"));
+  EXPECT_FALSE(UnequalCounts().Check({{6, 10, 4, 0}}));
+  EXPECT_THAT(UnequalCounts().Check({{10, 6, 4}}).error().message, HasSubstr("class 0"));
+  EXPECT_THAT(UnequalCounts().Check({{6, 10, 5}}).error().message, HasSubstr("class 2"));
 }
 
 TEST(Confusion, CellsThatWrapAroundToTheRightSumAreForged) {

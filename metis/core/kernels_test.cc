@@ -12,7 +12,7 @@
 namespace metis {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kInfinite = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 constexpr double kGrid = 0x1p40;
 constexpr int64_t kUntouched = 0x0123456789abcdef;
@@ -297,12 +297,12 @@ TEST_P(KernelsTest, MagnitudeIsTheLargestAbsoluteValueWhereverItStands) {
 
 TEST_P(KernelsTest, MagnitudeIsInfiniteWhereverAValueIsNotFinite) {
   for (const float bad :
-       {kNaN, -kNaN, kInfinity, -kInfinity, std::numeric_limits<float>::signaling_NaN()}) {
+       {kNaN, -kNaN, kInfinite, -kInfinite, std::numeric_limits<float>::signaling_NaN()}) {
     for (size_t size = 1; size <= 70; ++size) {
       for (size_t at = 0; at < size; ++at) {
         std::vector<float> values(size, std::numeric_limits<float>::max());
         values[at] = bad;
-        ASSERT_EQ(kernels().magnitude(values.data(), size), kInfinity)
+        ASSERT_EQ(kernels().magnitude(values.data(), size), kInfinite)
             << bad << " at " << at << " of " << size;
       }
     }

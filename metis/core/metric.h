@@ -12,8 +12,5 @@ constexpr auto EnumNames(Metric) {
   return std::array<std::string_view, 6>{"micro-f1",       "accuracy", "macro-f1",
                                          "geometric-mean", "matthews", "r2"};
 }
-constexpr std::string_view NameOf(Metric metric) {
-  return EnumNames(metric)[static_cast<size_t>(metric)];
-}
 
 }  // namespace metis

@@ -27,18 +27,18 @@ RegressionSums Sums(const std::vector<Example>& examples) {
 }
 
 // Targets 1, 2, 6 (mean 3, squared deviations 14), errors 0.5, -1, 1.5 (squares 3.5).
-RegressionSums Unequal() { return Sums({{1, 1.5}, {2, 1}, {6, 7.5}}); }
+RegressionSums UnequalSums() { return Sums({{1, 1.5}, {2, 1}, {6, 7.5}}); }
 
 TEST(RegressionSums, ScoresByHand) {
-  EXPECT_EQ(Unequal().examples(), 3u);
-  EXPECT_DOUBLE_EQ(Unequal().MeanSquaredError(), 3.5 / 3);
-  EXPECT_DOUBLE_EQ(Unequal().R2(), 1 - 3.5 / 14);
-  EXPECT_EQ(Unequal().Score(Metric::kR2), Unequal().R2());
-  EXPECT_EQ(Unequal().Headline(), Unequal().R2());
+  EXPECT_EQ(UnequalSums().examples(), 3u);
+  EXPECT_DOUBLE_EQ(UnequalSums().MeanSquaredError(), 3.5 / 3);
+  EXPECT_DOUBLE_EQ(UnequalSums().R2(), 1 - 3.5 / 14);
+  EXPECT_EQ(UnequalSums().Score(Metric::kR2), UnequalSums().R2());
+  EXPECT_EQ(UnequalSums().Headline(), UnequalSums().R2());
 }
 
 TEST(RegressionSums, AreWholeNumbersOnTheGrid) {
-  EXPECT_EQ(Unequal(),
+  EXPECT_EQ(UnequalSums(),
             *RegressionSums::FromSums(3, 7 * kOne * kOne / 2, 9 * kOne, 41 * kOne * kOne));
 }
 
@@ -90,7 +90,7 @@ TEST(RegressionSums, PoolingEqualsOneLargeSetHoweverItIsCut) {
 }
 
 TEST(RegressionSums, ADivergedModelIsABadOneAndNoFailure) {
-  RegressionSums sums = Unequal();
+  RegressionSums sums = UnequalSums();
   for (double prediction : {std::nan(""), HUGE_VAL, -HUGE_VAL, 1e300}) {
     ASSERT_TRUE(sums.Count(2, prediction));
   }
@@ -100,18 +100,18 @@ TEST(RegressionSums, ADivergedModelIsABadOneAndNoFailure) {
 }
 
 TEST(RegressionSums, ATargetThatIsTooLargeIsRefusedWithTheWayOut) {
-  RegressionSums sums = Unequal();
+  RegressionSums sums = UnequalSums();
   for (double target : {std::nan(""), HUGE_VAL, -5e6}) {
     EXPECT_THAT(sums.Count(target, 0).error().message, HasSubstr("scale the targets"));
   }
-  EXPECT_EQ(sums, Unequal());
+  EXPECT_EQ(sums, UnequalSums());
   EXPECT_TRUE(sums.Count(RegressionSums::kLargest, -RegressionSums::kLargest));
   EXPECT_TRUE(sums.Validate());
 }
 
 TEST(RegressionSums, ForgedNumbersOfExamplesAreRefused) {
-  EXPECT_TRUE(Unequal().Check({3}));
-  EXPECT_THAT(Unequal().Check({4}).error().message,
+  EXPECT_TRUE(UnequalSums().Check({3}));
+  EXPECT_THAT(UnequalSums().Check({4}).error().message,
               HasSubstr("sums of 3 examples, but 4 validation examples were declared"));
 }
 
@@ -156,7 +156,7 @@ TEST(RegressionSums, ThePoolIsBounded) {
         *RegressionSums::FromSums(n, all * 4 * bound * bound, targets, all * bound * bound);
     const RegressionSums before = full;
     EXPECT_EQ(full.Headline(), 0);
-    EXPECT_THAT(full.Add(Unequal()).error().message, HasSubstr("more than 281474976710656"));
+    EXPECT_THAT(full.Add(UnequalSums()).error().message, HasSubstr("more than 281474976710656"));
     EXPECT_FALSE(full.Count(1, 1));
     EXPECT_EQ(full, before);
     EXPECT_TRUE(full.Add(RegressionSums()));

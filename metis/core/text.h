@@ -3,14 +3,23 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "metis/core/ids.h"
 #include "metis/core/time.h"
 
 namespace metis {
+
+// The word for a value of an enum, of those that EnumNames() of its type lists.
+template <typename Enum>
+requires std::is_enum_v<Enum>
+constexpr std::string_view NameOf(Enum value) {
+  return EnumNames(value)[static_cast<size_t>(value)];
+}
 
 namespace text_internal {
 void Append(std::string& out, std::string_view piece);

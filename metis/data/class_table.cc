@@ -18,9 +18,9 @@ std::string Unquoted(std::string title) {
   return title;
 }
 
-class Parser {
+class TableParser {
  public:
-  explicit Parser(const std::string& file) { table_.file = file; }
+  explicit TableParser(const std::string& file) { table_.file = file; }
 
   Result<void> Line(const TextLine& line) {
     number_ = line.number;
@@ -98,7 +98,7 @@ class Parser {
 Result<ClassTable> ReadClassTable(const std::string& file) {
   Result<ByteReader> reader = ByteReader::Open(file);
   if (!reader) return reader.error();
-  Parser parser(file);
+  TableParser parser(file);
   Result<void> read =
       ReadLines(*reader, [&](const TextLine& line) -> Result<void> { return parser.Line(line); });
   if (!read) return read.error();

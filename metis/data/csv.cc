@@ -22,9 +22,9 @@ std::optional<T> ParseSigned(std::string_view text) {
   return ParseNumber<T>(text);
 }
 
-class Parser {
+class CsvParser {
  public:
-  Parser(const std::string& path, const CsvOptions& options) : path_(path), options_(options) {
+  CsvParser(const std::string& path, const CsvOptions& options) : path_(path), options_(options) {
     parts_.name = options.name.empty() ? path : options.name;
     parts_.classes = options.classes;
   }
@@ -113,7 +113,7 @@ class Parser {
 Result<Dataset> ReadCsv(const std::string& path, const CsvOptions& options) {
   Result<ByteReader> file = ByteReader::Open(path);
   if (!file) return file.error();
-  Parser parser(path, options);
+  CsvParser parser(path, options);
   Result<void> read =
       ReadLines(*file, [&](const TextLine& line) -> Result<void> { return parser.Line(line); });
   if (!read) return read.error();

@@ -15,9 +15,9 @@ namespace {
 
 constexpr int kMostSweeps = 100;  // bounds the time; a handful is usual
 
-class Deal {
+class WriterDeal {
  public:
-  Deal(const std::vector<uint64_t>& writers, const std::vector<uint64_t>& wanted)
+  WriterDeal(const std::vector<uint64_t>& writers, const std::vector<uint64_t>& wanted)
       : writers_(writers), hands_(wanted.size()) {
     for (uint64_t size : wanted) surplus_.push_back(-static_cast<int64_t>(size));
   }
@@ -130,7 +130,7 @@ Result<Partition> PartitionByWriters(std::span<const uint32_t> labels, uint32_t 
   std::vector<uint32_t> order(sizes.size());
   std::iota(order.begin(), order.end(), 0u);
   random.Shuffle(std::span(order));
-  Deal deal(sizes, wanted);
+  WriterDeal deal(sizes, wanted);
   deal.GiveAll(order);
   deal.Balance();
 

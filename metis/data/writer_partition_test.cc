@@ -39,7 +39,7 @@ std::vector<uint64_t> Got(const Partition& partition) {
   return sizes;
 }
 
-Partition Make(const Written& data, uint32_t learners, const char* sizes, uint64_t seed) {
+Partition MakeOfWriters(const Written& data, uint32_t learners, const char* sizes, uint64_t seed) {
   Result<Partition> partition =
       MakePartition(data.labels, 5, learners, Settings(sizes, "writers"), seed, data.writers);
   EXPECT_TRUE(partition) << partition.error().message;
@@ -65,14 +65,15 @@ TEST(WriterPartition, WholeWritersWhateverTheSizes) {
     const size_t writers = 1 + random.Below(40);
     Written data(DrawSizes(writers, 50, random), seed);
     auto learners = static_cast<uint32_t>(1 + random.Below(writers));
-    for (const char* sizes : {"uniform", "skewed", "powerlaw"}) Make(data, learners, sizes, seed);
+    for (const char* sizes : {"uniform", "skewed", "powerlaw"})
+      MakeOfWriters(data, learners, sizes, seed);
   }
 }
 
 TEST(WriterPartition, AsManyLearnersAsWritersAreOneWriterEach) {
   Written data({7, 31, 2, 16, 11, 1});
   for (const char* sizes : {"uniform", "skewed", "powerlaw"}) {
-    Partition partition = Make(data, 6, sizes, 5);
+    Partition partition = MakeOfWriters(data, 6, sizes, 5);
     EXPECT_EQ(Got(partition), (std::vector<uint64_t>{31, 16, 11, 7, 2, 1})) << sizes;
   }
 }
@@ -82,7 +83,7 @@ TEST(WriterPartition, SizesAreBalancedAsFarAsWholeWritersAllow) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     Written data(DrawSizes(200, 300, random), seed);
     for (const char* sizes : {"uniform", "skewed", "powerlaw"}) {
-      Partition partition = Make(data, 10, sizes, seed);
+      Partition partition = MakeOfWriters(data, 10, sizes, seed);
       for (const Share& share : partition.shares) {
         EXPECT_NEAR(static_cast<double>(share.examples.size()), static_cast<double>(share.wanted),
                     4)
@@ -95,7 +96,7 @@ TEST(WriterPartition, SizesAreBalancedAsFarAsWholeWritersAllow) {
 TEST(WriterPartition, AGiantWriterDoesNotUnbalanceTheOthers) {
   std::vector<uint64_t> sizes(60, 10);
   sizes[17] = 1000;
-  Partition partition = Make(Written(sizes), 4, "uniform", 3);
+  Partition partition = MakeOfWriters(Written(sizes), 4, "uniform", 3);
   std::vector<uint64_t> got = Got(partition);
   EXPECT_EQ(got[0], 1000u);
   EXPECT_LE(got[1] - got[3], 10u);
@@ -107,7 +108,8 @@ TEST(WriterPartition, SameSeedSamePartitionAnotherSeedAnother) {
   Written data(DrawSizes(50, 100, random));
   auto examples = [&](uint64_t seed) {
     std::vector<std::vector<uint32_t>> all;
-    for (Share& share : Make(data, 7, "skewed", seed).shares) all.push_back(share.examples);
+    for (Share& share : MakeOfWriters(data, 7, "skewed", seed).shares)
+      all.push_back(share.examples);
     return all;
   };
   EXPECT_EQ(examples(11), examples(11));

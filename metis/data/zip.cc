@@ -15,8 +15,8 @@ constexpr uint32_t kLocalSignature = 0x04034b50;
 constexpr size_t kEndSize = 22, kDirectorySize = 46, kLocalSize = 30;
 constexpr size_t kLongestComment = 65535;
 constexpr uint16_t kStored = 0, kDeflated = 8;
-constexpr uint64_t kDeflateRatio = 1032;  // deflate never packs more bytes into one
-constexpr size_t kStep = size_t{1} << 20;
+constexpr uint64_t kLargestRatio = 1032;  // deflate never packs more bytes into one
+constexpr size_t kInflateStep = size_t{1} << 20;
 
 using Archive = std::span<const uint8_t>;
 
@@ -80,7 +80,7 @@ bool Inflate(Archive packed, size_t size, std::vector<uint8_t>& out) {
   while (code == Z_OK) {
     const size_t done = out.size();
     // One byte more than promised shows a member that is too long.
-    const size_t step = std::min(kStep, size - done + 1);
+    const size_t step = std::min(kInflateStep, size - done + 1);
     out.resize(done + step);
     stream.next_out = out.data() + done;
     stream.avail_out = static_cast<uInt>(step);
@@ -135,7 +135,7 @@ Result<std::vector<uint8_t>> UnpackZip(Archive archive, const ZipMember& member,
     }
     out.assign(packed.begin(), packed.end());
   } else if (member.method == kDeflated) {
-    if (member.size > kDeflateRatio * member.packed || !Inflate(packed, member.size, out)) {
+    if (member.size > kLargestRatio * member.packed || !Inflate(packed, member.size, out)) {
       return At(path, begin, Text("member ", member.name, " can't be unpacked: it is damaged"));
     }
   } else {

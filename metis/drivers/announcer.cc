@@ -13,11 +13,6 @@ using federation::Member;
 constexpr Duration kSayAgainAfter = Duration::Seconds(10);
 constexpr size_t kSaidAtMost = 256;  // texts remembered for that
 
-template <typename Enum>
-std::string_view NameOf(Enum value) {
-  return EnumNames(value)[static_cast<size_t>(value)];
-}
-
 }  // namespace
 
 std::optional<Glimpse> GlimpseOf(const Member* member) {

@@ -15,8 +15,8 @@ namespace {
 using federation::UpdateReceived;
 using testing::HasSubstr;
 
-constexpr LearnerId kSelf(3);
-constexpr Incarnation kLife(2);
+constexpr LearnerId kLearner(3);
+constexpr Incarnation kLearnerLife(2);
 
 class LearnerHostTest : public testing::Test {
  protected:
@@ -29,8 +29,8 @@ class LearnerHostTest : public testing::Test {
   void Start(bool with_evaluators = true) {
     LearnerHostOptions options;
     options.settings = settings_;
-    options.declared.learner = kSelf;
-    options.declared.incarnation = kLife;
+    options.declared.learner = kLearner;
+    options.declared.incarnation = kLearnerLife;
     options.declared.name = "site-3";
     LearnerTools tools;
     tools.trainer = std::make_unique<FakeTrainer>(pool_, epochs_);
@@ -50,7 +50,7 @@ class LearnerHostTest : public testing::Test {
   }
   void Join(bool with_evaluators = true) {
     Start(with_evaluators);
-    host_->Receive(federation::AcceptJoin{kSelf, kLife});
+    host_->Receive(federation::AcceptJoin{kLearner, kLearnerLife});
   }
 
   std::vector<std::string> Said() {
@@ -61,10 +61,11 @@ class LearnerHostTest : public testing::Test {
   ModelPtr Of(float value) { return pool_.Copy(std::vector<float>{value, 1, 2}); }
   federation::SendCommunity Community(uint64_t version, float value, uint64_t answers = 0,
                                       bool restart = false) {
-    return {kSelf, kLife, Version(version), Of(value), 10 * version, Sequence(answers), restart};
+    return {kLearner,     kLearnerLife,      Version(version), Of(value),
+            10 * version, Sequence(answers), restart};
   }
   federation::RequestEvaluation Request(uint32_t from, float value) {
-    return {kSelf, kLife, {LearnerId(from), Incarnation(1), Sequence(1)}, Of(value)};
+    return {kLearner, kLearnerLife, {LearnerId(from), Incarnation(1), Sequence(1)}, Of(value)};
   }
   // Waits until the operator sees that.
   template <typename F>
@@ -90,7 +91,7 @@ TEST_F(LearnerHostTest, TrainsFromEachModelAndSendsTheUpdateWithItsOwnCounts) {
   Join();
   host_->Receive(Community(0, 5));
   const UpdateReceived first = transport_.Next<UpdateReceived>();
-  EXPECT_EQ(first.id, (federation::UpdateId{kSelf, kLife, Sequence(1)}));
+  EXPECT_EQ(first.id, (federation::UpdateId{kLearner, kLearnerLife, Sequence(1)}));
   EXPECT_EQ(first.steps, 14u);
   EXPECT_EQ(first.model->parameters()[0], 7);
   EXPECT_EQ(first.own_counts.AsConfusion().at(0, 1), 7u);
@@ -183,8 +184,8 @@ TEST_F(LearnerHostTest, EvaluatesOneAfterTheOtherBesideTrainingAndEachRequestOnc
     host_->Receive(Request(from, static_cast<float>(10 * from)));
   }
   evaluations_.AwaitArrivals(1);
-  host_->Receive(
-      federation::CancelEvaluation{kSelf, kLife, {LearnerId(5), Incarnation(1), Sequence(1)}});
+  host_->Receive(federation::CancelEvaluation{
+      kLearner, kLearnerLife, {LearnerId(5), Incarnation(1), Sequence(1)}});
   host_->Receive(Request(7, 666));
   host_->Receive(Request(8, 80));
   evaluations_.Open(10);
@@ -201,7 +202,7 @@ TEST_F(LearnerHostTest, AsksAgainWhenNobodyAnswers) {
   settings_.retry = Duration::Milliseconds(5);
   Start();
   EXPECT_EQ(transport_.Next<federation::LearnerJoined>(3).name, "site-3");
-  host_->Receive(federation::AcceptJoin{kSelf, kLife});
+  host_->Receive(federation::AcceptJoin{kLearner, kLearnerLife});
   transport_.Next<federation::CommunityRequested>(2);
   host_->Receive(Community(0, 5));
   EXPECT_EQ(transport_.Next<UpdateReceived>(3).id.sequence, Sequence(1));
@@ -209,8 +210,8 @@ TEST_F(LearnerHostTest, AsksAgainWhenNobodyAnswers) {
 
 TEST_F(LearnerHostTest, MessagesToAnEarlierLifeAreIgnored) {
   Start();
-  host_->Receive(federation::Dismiss{kSelf, Incarnation(1), "an old story"});
-  host_->Receive(federation::Dismiss{kSelf, kLife, "the federation is over"});
+  host_->Receive(federation::Dismiss{kLearner, Incarnation(1), "an old story"});
+  host_->Receive(federation::Dismiss{kLearner, kLearnerLife, "the federation is over"});
   EXPECT_EQ(host_->Wait().value(), "the federation is over");
 }
 
@@ -219,7 +220,7 @@ TEST_F(LearnerHostTest, DismissalStopsTrainingAndSaysWhy) {
   Join();
   host_->Receive(Community(0, 5));
   epochs_.AwaitArrivals(1);
-  host_->Receive(federation::Dismiss{kSelf, kLife, "the federation is over"});
+  host_->Receive(federation::Dismiss{kLearner, kLearnerLife, "the federation is over"});
   EXPECT_EQ(host_->Wait().value(), "the federation is over");
   EXPECT_EQ(host_->progress().state, "ended");
   host_.reset();  // the epoch was never let through: it was stopped
@@ -227,7 +228,7 @@ TEST_F(LearnerHostTest, DismissalStopsTrainingAndSaysWhy) {
 
 TEST_F(LearnerHostTest, BeingRefusedIsAnError) {
   Start();
-  host_->Receive(federation::RefuseJoin{kSelf, kLife, "another schema"});
+  host_->Receive(federation::RefuseJoin{kLearner, kLearnerLife, "another schema"});
   Result<std::string> how = host_->Wait();
   ASSERT_FALSE(how);
   EXPECT_THAT(how.error().message, HasSubstr("another schema"));
@@ -254,7 +255,7 @@ TEST_F(LearnerHostTest, LeavingSaysGoodbyeAndStopsTheEpoch) {
   host_->Leave();
   host_->Leave();
   EXPECT_TRUE(host_->Wait());
-  EXPECT_EQ(transport_.Next<federation::LearnerLeft>().incarnation, kLife);
+  EXPECT_EQ(transport_.Next<federation::LearnerLeft>().incarnation, kLearnerLife);
   host_.reset();
   EXPECT_EQ(transport_.Count<federation::LearnerLeft>(), 1u);
   EXPECT_EQ(transport_.Count<UpdateReceived>(), 0u);

@@ -7,8 +7,8 @@
 namespace metis::drivers {
 namespace {
 
-constexpr LearnerId kSelf(9);
-constexpr Incarnation kLife(4);
+constexpr LearnerId kObserver(9);
+constexpr Incarnation kObserverLife(4);
 
 // Of a set of `examples` on which the loss is the first parameter plus `shift`.
 class PartOfTestSet final : public learner::Evaluator {
@@ -38,8 +38,8 @@ class ObserverHostTest : public testing::Test {
  protected:
   void Start(Duration retry = Duration::Hours(1)) {
     ObserverHostOptions options;
-    options.declared.learner = kSelf;
-    options.declared.incarnation = kLife;
+    options.declared.learner = kObserver;
+    options.declared.incarnation = kObserverLife;
     options.declared.role = federation::Role::kObserver;
     options.retry = retry;
     std::vector<std::unique_ptr<learner::Evaluator>> testers;
@@ -50,7 +50,8 @@ class ObserverHostTest : public testing::Test {
     host_->Start();
   }
   federation::RequestTest Request(uint64_t version, float value) {
-    return {kSelf, kLife, Version(version), pool_.Copy(std::vector<float>{value, 0, 0})};
+    return {kObserver, kObserverLife, Version(version),
+            pool_.Copy(std::vector<float>{value, 0, 0})};
   }
 
   Gate gate_;
@@ -62,7 +63,7 @@ class ObserverHostTest : public testing::Test {
 TEST_F(ObserverHostTest, JoinsUntilItIsAccepted) {
   Start(Duration::Milliseconds(2));
   EXPECT_EQ(transport_.Next<federation::LearnerJoined>(3).role, federation::Role::kObserver);
-  host_->Receive(federation::AcceptJoin{kSelf, kLife});
+  host_->Receive(federation::AcceptJoin{kObserver, kObserverLife});
   host_->Receive(Request(1, 2));
   transport_.Next<federation::CommunityTested>();
   // At most one more was on its way when the acceptance came.
@@ -76,10 +77,10 @@ TEST_F(ObserverHostTest, JoinsOnceMoreInEveryNewConversation) {
   Start();
   transport_.Next<federation::LearnerJoined>(1);
   host_->Reconnected();  // not accepted yet: it asks by itself
-  host_->Receive(federation::AcceptJoin{kSelf, kLife});
+  host_->Receive(federation::AcceptJoin{kObserver, kObserverLife});
   host_->Reconnected();
   transport_.Next<federation::LearnerJoined>(2);
-  host_->Receive(federation::AcceptJoin{kSelf, kLife});
+  host_->Receive(federation::AcceptJoin{kObserver, kObserverLife});
   host_->Receive(Request(1, 2));
   transport_.Next<federation::CommunityTested>();
   EXPECT_EQ(transport_.Count<federation::LearnerJoined>(), 2u);
@@ -88,7 +89,7 @@ TEST_F(ObserverHostTest, JoinsOnceMoreInEveryNewConversation) {
 TEST_F(ObserverHostTest, AVersionThatIsAnotherModelNowIsTestedAgain) {
   gate_.Close();
   Start();
-  host_->Receive(federation::AcceptJoin{kSelf, kLife});
+  host_->Receive(federation::AcceptJoin{kObserver, kObserverLife});
   for (uint64_t version : {5u, 6u}) host_->Receive(Request(version, 2));
   gate_.AwaitArrivals(2);  // 5 is under way
   host_->Receive(Request(5, 7));
@@ -108,7 +109,7 @@ TEST_F(ObserverHostTest, AVersionThatIsAnotherModelNowIsTestedAgain) {
 TEST_F(ObserverHostTest, AddsUpThePartsOfTheTestSetAndTestsAVersionOnce) {
   gate_.Close();
   Start();
-  host_->Receive(federation::AcceptJoin{kSelf, kLife});
+  host_->Receive(federation::AcceptJoin{kObserver, kObserverLife});
   for (uint64_t version : {5u, 6u, 5u, 6u}) {
     host_->Receive(Request(version, static_cast<float>(version)));
   }
@@ -125,11 +126,11 @@ TEST_F(ObserverHostTest, AddsUpThePartsOfTheTestSetAndTestsAVersionOnce) {
 
 TEST_F(ObserverHostTest, EndsWhenItIsDismissedRefusedOrItsDataFail) {
   Start();
-  host_->Receive(federation::Dismiss{kSelf, Incarnation(1), "not meant"});
-  host_->Receive(federation::Dismiss{kSelf, kLife, "over"});
+  host_->Receive(federation::Dismiss{kObserver, Incarnation(1), "not meant"});
+  host_->Receive(federation::Dismiss{kObserver, kObserverLife, "over"});
   EXPECT_EQ(host_->Wait().value(), "over");
   Start();
-  host_->Receive(federation::RefuseJoin{kSelf, kLife, "another schema"});
+  host_->Receive(federation::RefuseJoin{kObserver, kObserverLife, "another schema"});
   EXPECT_EQ(host_->Wait().error().message, "another schema");
   Start();
   host_->Receive(Request(3, -1));
@@ -141,7 +142,7 @@ TEST_F(ObserverHostTest, LeavesWithAFarewell) {
   EXPECT_FALSE(host_->WaitFor(Duration()));
   host_->Leave();
   EXPECT_TRUE(host_->Wait());
-  EXPECT_EQ(transport_.Next<federation::LearnerLeft>().learner, kSelf);
+  EXPECT_EQ(transport_.Next<federation::LearnerLeft>().learner, kObserver);
 }
 
 }  // namespace

@@ -12,25 +12,25 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-const LearnerId kAnna{1}, kBert{2}, kCleo{3};
+const LearnerId kAda{1}, kBob{2}, kCyd{3};
 
 // Anna holds 10 validation examples, Bert 20, Cleo 30; the requester's own counts are 3 of 5 right.
 class EvaluationTest : public testing::Test {
  protected:
   EvaluationTest() {
-    round_.Ask(kAnna, kFirstLife, {4, 6});
-    round_.Ask(kBert, kFirstLife, {15, 5});
-    round_.Ask(kCleo, kSecondLife, {10, 20});
+    round_.Ask(kAda, kFirstLife, {4, 6});
+    round_.Ask(kBob, kFirstLife, {15, 5});
+    round_.Ask(kCyd, kSecondLife, {10, 20});
   }
   EvaluationRound round_{CountsOf({2, 3}, 3)};
 };
 
 TEST_F(EvaluationTest, PoolsWhatArrivesUntilNobodyIsAwaited) {
-  EXPECT_THAT(round_.awaited(), ElementsAre(kAnna, kBert, kCleo));
-  ASSERT_TRUE(round_.Answer(kBert, CountsOf({15, 5}, 18)).ok());
+  EXPECT_THAT(round_.awaited(), ElementsAre(kAda, kBob, kCyd));
+  ASSERT_TRUE(round_.Answer(kBob, CountsOf({15, 5}, 18)).ok());
   EXPECT_FALSE(round_.complete());
-  ASSERT_TRUE(round_.Answer(kAnna, CountsOf({4, 6}, 2)).ok());
-  ASSERT_TRUE(round_.Answer(kCleo, CountsOf({10, 20}, 7)).ok());
+  ASSERT_TRUE(round_.Answer(kAda, CountsOf({4, 6}, 2)).ok());
+  ASSERT_TRUE(round_.Answer(kCyd, CountsOf({10, 20}, 7)).ok());
   EXPECT_TRUE(round_.complete());
   Evaluation others = round_.Gathered(false);
   EXPECT_EQ(others.pooled.AsConfusion().correct(), 27u);
@@ -42,46 +42,46 @@ TEST_F(EvaluationTest, PoolsWhatArrivesUntilNobodyIsAwaited) {
 }
 
 TEST_F(EvaluationTest, AwaitsAnEvaluatorInTheLifeThatWasAskedOnly) {
-  EXPECT_TRUE(round_.Awaits(kCleo, kSecondLife));
-  EXPECT_FALSE(round_.Awaits(kCleo, kFirstLife));
+  EXPECT_TRUE(round_.Awaits(kCyd, kSecondLife));
+  EXPECT_FALSE(round_.Awaits(kCyd, kFirstLife));
   EXPECT_FALSE(round_.Awaits(LearnerId(9), kFirstLife));
-  ASSERT_TRUE(round_.Answer(kCleo, CountsOf({10, 20}, 7)).ok());
-  EXPECT_FALSE(round_.Awaits(kCleo, kSecondLife));
+  ASSERT_TRUE(round_.Answer(kCyd, CountsOf({10, 20}, 7)).ok());
+  EXPECT_FALSE(round_.Awaits(kCyd, kSecondLife));
 }
 
 TEST_F(EvaluationTest, CoverageCountsExamplesNotHeads) {
-  ASSERT_TRUE(round_.Answer(kCleo, CountsOf({10, 20}, 7)).ok());
-  round_.Silent(kAnna);
-  round_.Silent(kBert);
+  ASSERT_TRUE(round_.Answer(kCyd, CountsOf({10, 20}, 7)).ok());
+  round_.Silent(kAda);
+  round_.Silent(kBob);
   EXPECT_TRUE(round_.complete());
   EXPECT_EQ(round_.Gathered(true).coverage, 0.5);
 }
 
 TEST_F(EvaluationTest, AForgedAnswerIsRefusedAndNoLongerAwaited) {
-  Result<void> answer = round_.Answer(kBert, CountsOf({15, 6}, 18));
+  Result<void> answer = round_.Answer(kBob, CountsOf({15, 6}, 18));
   ASSERT_FALSE(answer.ok());
   EXPECT_THAT(answer.error().message, HasSubstr("class 1"));
-  EXPECT_THAT(round_.awaited(), ElementsAre(kAnna, kCleo));
+  EXPECT_THAT(round_.awaited(), ElementsAre(kAda, kCyd));
   EXPECT_EQ(round_.Gathered(false).pooled.examples(), 0u);
   round_.Close();
   EXPECT_EQ(round_.Gathered(false).coverage, 0);
 }
 
 TEST_F(EvaluationTest, WhoeverIsGoneCountsOnlyIfItHasAnswered) {
-  ASSERT_TRUE(round_.Answer(kAnna, CountsOf({4, 6}, 2)).ok());
-  round_.Gone(kAnna);
-  round_.Gone(kCleo);
-  EXPECT_THAT(round_.awaited(), ElementsAre(kBert));
-  round_.Silent(kBert);
+  ASSERT_TRUE(round_.Answer(kAda, CountsOf({4, 6}, 2)).ok());
+  round_.Gone(kAda);
+  round_.Gone(kCyd);
+  EXPECT_THAT(round_.awaited(), ElementsAre(kBob));
+  round_.Silent(kBob);
   EXPECT_DOUBLE_EQ(round_.Gathered(false).coverage, 10.0 / 30);
 }
 
 TEST_F(EvaluationTest, AfterTheDeadlineAnswersComeTooLate) {
-  ASSERT_TRUE(round_.Answer(kAnna, CountsOf({4, 6}, 2)).ok());
+  ASSERT_TRUE(round_.Answer(kAda, CountsOf({4, 6}, 2)).ok());
   round_.Close();
   EXPECT_TRUE(round_.complete());
   EXPECT_THAT(round_.awaited(), IsEmpty());
-  EXPECT_FALSE(round_.Awaits(kBert, kFirstLife));
+  EXPECT_FALSE(round_.Awaits(kBob, kFirstLife));
   EXPECT_DOUBLE_EQ(round_.Gathered(false).coverage, 10.0 / 60);
 }
 
@@ -95,12 +95,12 @@ TEST(EvaluationRound, WhereNobodyCouldBeAskedTheOwnCountsAreAllThereIs) {
 
 TEST(EvaluationRound, StatisticsThatCannotBePooledAreRefusedAndNoLongerAwaited) {
   EvaluationRound round;
-  round.Ask(kAnna, kFirstLife, {4, 6});
-  round.Ask(kBert, kFirstLife, RegressionSums::Declaration{5});
+  round.Ask(kAda, kFirstLife, {4, 6});
+  round.Ask(kBob, kFirstLife, RegressionSums::Declaration{5});
   RegressionSums sums;
   for (int i = 0; i < 5; ++i) ASSERT_TRUE(sums.Count(i, i + 0.5));
-  ASSERT_TRUE(round.Answer(kAnna, CountsOf({4, 6}, 2)));
-  EXPECT_THAT(round.Answer(kBert, sums).error().message, HasSubstr("cannot be pooled"));
+  ASSERT_TRUE(round.Answer(kAda, CountsOf({4, 6}, 2)));
+  EXPECT_THAT(round.Answer(kBob, sums).error().message, HasSubstr("cannot be pooled"));
   EXPECT_TRUE(round.complete());
   EXPECT_DOUBLE_EQ(round.Gathered(false).coverage, 10.0 / 15);
   EXPECT_EQ(round.Gathered(false).pooled, Statistics(CountsOf({4, 6}, 2)));
@@ -108,8 +108,8 @@ TEST(EvaluationRound, StatisticsThatCannotBePooledAreRefusedAndNoLongerAwaited) 
 
 TEST(EvaluationRound, OwnCountsThatCannotBePooledAreLeftOut) {
   EvaluationRound round(*ConfusionCounts::FromCounts(1, {ConfusionCounts::kMaxExamples}));
-  round.Ask(kAnna, kFirstLife, {4});
-  ASSERT_TRUE(round.Answer(kAnna, *ConfusionCounts::FromCounts(1, {4})));
+  round.Ask(kAda, kFirstLife, {4});
+  ASSERT_TRUE(round.Answer(kAda, *ConfusionCounts::FromCounts(1, {4})));
   EXPECT_EQ(round.Gathered(true).pooled.examples(), 4u);
 }
 

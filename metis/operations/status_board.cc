@@ -19,11 +19,6 @@ using federation::Presence;
 // Two updates in a federation's first second are no 120 a minute.
 constexpr double kLeastRateWindowS = 10;
 
-template <typename Enum>
-std::string NameOf(Enum value) {
-  return std::string(EnumNames(value)[static_cast<size_t>(value)]);
-}
-
 TestStatus Point(const report::TestPoint& test) {
   return {test.time.seconds(), test.version.value(), test.requests, test.accuracy, test.loss};
 }
@@ -77,7 +72,7 @@ void StatusBoard::Committed(Instant now, const federation::CommunityCommitted& c
   for (const federation::CommittedUpdate& update : commit.updates) {
     recent_.emplace_back(now, update.id.learner);
     cycles_.push_back({now.seconds(), update.id.learner.value(), update.cycle.epochs,
-                       NameOf(update.cycle.reason), update.staleness});
+                       std::string(NameOf(update.cycle.reason)), update.staleness});
   }
   KeepLast(cycles_, kMostCycles);
   const Duration window = Duration::FromSeconds(kRateWindowS);

@@ -11,11 +11,6 @@ using federation::Controller;
 
 namespace {
 
-template <typename Enum>
-std::string NameOf(Enum value) {
-  return std::string(EnumNames(value)[static_cast<size_t>(value)]);
-}
-
 Json LearnerJson(LearnerId id, const LearnerSummary& learner) {
   Json json;
   json["learner"] = id.value();
@@ -112,7 +107,7 @@ void SummaryBuilder::Committed(const federation::CommunityCommitted& commit) {
     learner.epochs += update.cycle.epochs;
     learner.contribution = update.contribution;
     learner.staleness.push_back(static_cast<double>(update.staleness));
-    ++learner.reasons[NameOf(update.cycle.reason)];
+    ++learner.reasons[std::string(NameOf(update.cycle.reason))];
   }
   if (commit.withdrawn) learners_[*commit.withdrawn].contribution = 0;
 }

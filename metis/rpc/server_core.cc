@@ -117,7 +117,7 @@ void ServerCore::AuditMessage(LearnerId to, const federation::Action& message) {
       rejected->reason == RejectReason::kUnknownUpdate) {
     return;  // nobody's fault
   }
-  const auto reason = EnumNames(rejected->reason)[static_cast<size_t>(rejected->reason)];
+  const auto reason = metis::NameOf(rejected->reason);
   RefuseKnown(to, std::string(reason), rejected->message);
 }
 

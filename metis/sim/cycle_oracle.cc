@@ -22,8 +22,7 @@ std::optional<std::string> CycleOracle::EpochDecided(LearnerId learner, const Cy
   return Text("learner ", learner, asked ? " asked" : " did not ask", " after epoch ",
               record.epochs, " of cycle ", record.cycle, " with ", record.failures,
               " failures and staleness ", record.staleness, " for the reason ",
-              EnumNames(record.reason)[static_cast<size_t>(record.reason)], ", not ",
-              should ? EnumNames(*should)[static_cast<size_t>(*should)] : "yet");
+              NameOf(record.reason), ", not ", should ? NameOf(*should) : "yet");
 }
 
 }  // namespace metis::sim

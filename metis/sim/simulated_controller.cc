@@ -314,8 +314,7 @@ void SimulatedController::CheckAnswered(OperatorCommand::Kind kind) {
                     : kind == OperatorCommand::Kind::kStop   ? disk_.stopped
                                                              : true;
   if (kept) return;
-  world_.Broken(Text("the operator's ", EnumNames(kind)[static_cast<size_t>(kind)],
-                     " was answered before it was durable"));
+  world_.Broken(Text("the operator's ", NameOf(kind), " was answered before it was durable"));
 }
 
 }  // namespace metis::sim

@@ -3,6 +3,7 @@
 // several models are written at once.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -13,6 +14,8 @@
 #include "metis/core/result.h"
 
 namespace metis::store {
+
+inline constexpr size_t kNameDigits = 64;  // of a model's name: SHA-256 in hex
 
 class BlobStore {
  public:

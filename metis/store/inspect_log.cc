@@ -19,13 +19,6 @@
 namespace metis::store {
 namespace {
 
-constexpr size_t kNameDigits = 64;
-
-struct Closer {
-  void operator()(sqlite3* database) const { sqlite3_close_v2(database); }
-};
-using Database = std::unique_ptr<sqlite3, Closer>;
-
 // SQLite takes a path with options as a URI.
 std::string UriOf(const std::string& path, std::string_view options) {
   std::string uri = "file:";

@@ -5,12 +5,18 @@
 #include <sqlite3.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "metis/core/result.h"
 
 namespace metis::store {
+
+struct CloseDatabase {
+  void operator()(sqlite3* database) const { sqlite3_close_v2(database); }
+};
+using Database = std::unique_ptr<sqlite3, CloseDatabase>;
 
 // What the latest call on `database` failed with.
 Error DatabaseError(sqlite3* database, const std::string& path, std::string_view what);

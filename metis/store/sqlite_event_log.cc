@@ -23,11 +23,6 @@ constexpr int64_t kFormat = kLogFormat;
 // Sizes that a row may have: SQLite's own bound, said in our words before it says it in its own.
 constexpr size_t kMostBytes = 999'000'000;
 
-struct Closer {
-  void operator()(sqlite3* database) const { sqlite3_close_v2(database); }
-};
-using Database = std::unique_ptr<sqlite3, Closer>;
-
 // A row of either table. `number` is the event's, or that of the last event before the snapshot.
 struct Row {
   int64_t number = 0;
@@ -45,7 +40,6 @@ struct Row {
   }
 };
 
-constexpr size_t kNameDigits = 64;
 constexpr std::string_view kTheSnapshot = "the snapshot after event";
 
 Result<std::string> KeepAll(BlobStore& blobs, const Archived& archived) {

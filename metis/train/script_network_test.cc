@@ -51,7 +51,7 @@ class Scripts : public data::FileTest {
   std::shared_ptr<const data::Dataset> set_ = Squares({1, 8, 8}, 3, 30);
 };
 
-uint64_t Trained(learner::Trainer& trainer, uint64_t epochs) {
+uint64_t FingerprintAfter(learner::Trainer& trainer, uint64_t epochs) {
   for (uint64_t epoch = 1; epoch <= epochs; ++epoch) {
     METIS_CHECK(trainer.TrainEpoch({1, epoch}, {}).ok());
   }
@@ -64,18 +64,18 @@ TEST_F(Scripts, BeginWithTheValuesOfTheFileAndLearn) {
   ASSERT_EQ(bench.architecture->schema()->tensors()[0].name, "hidden");
   EXPECT_EQ(bench.initial->tensor(0)[17], hidden.data_ptr<float>()[17]);
   const double before = bench.Evaluate(bench.initial).loss;
-  Trained(*bench.trainer, 20);
+  FingerprintAfter(*bench.trainer, 20);
   EXPECT_LT(bench.Evaluate(*bench.trainer->Snapshot()).loss, 0.7 * before);
 }
 
 TEST_F(Scripts, DropoutGivesTheSameBitsAloneAndBesideAnother) {
   Bench bench(Save(kDropout), set_, {.learning_rate = 0.1, .batch_size = 10});
-  const uint64_t alone = Trained(*bench.trainer, 3);
+  const uint64_t alone = FingerprintAfter(*bench.trainer, 3);
   Bench plain(Save(kPlain), set_, {.learning_rate = 0.1, .batch_size = 10});
-  EXPECT_NE(alone, Trained(*plain.trainer, 3));  // it did drop something
+  EXPECT_NE(alone, FingerprintAfter(*plain.trainer, 3));  // it did drop something
   uint64_t first = 0;
-  std::jthread left([&] { first = Trained(*bench.Make(0), 3); });
-  std::jthread right([&] { Trained(*bench.Make(1), 6); });
+  std::jthread left([&] { first = FingerprintAfter(*bench.Make(0), 3); });
+  std::jthread right([&] { FingerprintAfter(*bench.Make(1), 6); });
   left.join();
   right.join();
   EXPECT_EQ(first, alone);
@@ -85,8 +85,8 @@ TEST_F(Scripts, DropoutGivesTheSameBitsAloneAndBesideAnother) {
 
 TEST_F(Scripts, GiveTheSameBitsHoweverOftenAnInstanceRanBefore) {
   Bench bench(Save(kPlain), set_, {.learning_rate = 0.1, .batch_size = 3});
-  const uint64_t first = Trained(*bench.trainer, 1);
-  for (int i = 0; i < 5; ++i) EXPECT_EQ(Trained(*bench.Make(0), 1), first);
+  const uint64_t first = FingerprintAfter(*bench.trainer, 1);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(FingerprintAfter(*bench.Make(0), 1), first);
 }
 
 TEST_F(Scripts, AreRefusedWithAReason) {

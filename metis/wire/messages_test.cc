@@ -19,7 +19,7 @@ using testing::HasSubstr;
 
 // All fields, NaN as its bits.
 template <typename T>
-std::string BytesOf(const T& value) {
+std::string HashedBytes(const T& value) {
   BinaryWriter writer(BinaryWriter::Mode::kHash);
   writer("value", value);
   return writer.archived().bytes;
@@ -47,7 +47,7 @@ TEST(EventMessages, ComeBackAsTheyWere) {
     const Result<Event> decoded = Decoded(Carried(*message), joined ? joined->name : "anna",
                                           joined ? joined->role : federation::Role::kLearner);
     ASSERT_TRUE(decoded) << decoded.error().message;
-    EXPECT_EQ(BytesOf(*decoded), BytesOf(event));
+    EXPECT_EQ(HashedBytes(*decoded), HashedBytes(event));
   }
 }
 
@@ -72,7 +72,7 @@ TEST(EventMessages, UpdatesComeBackAsTheyWereWithoutTheirModel) {
   const Result<federation::UpdateReceived> decoded =
       DecodeUpdate(Carried(EncodeUpdate(update)), kAnna, kLife);
   ASSERT_TRUE(decoded) << decoded.error().message;
-  EXPECT_EQ(BytesOf(Event(*decoded)), BytesOf(Event(update)));
+  EXPECT_EQ(HashedBytes(Event(*decoded)), HashedBytes(Event(update)));
 }
 
 TEST(EventMessages, UpdatesPassWithoutAValidationSet) {
@@ -84,7 +84,7 @@ TEST(EventMessages, UpdatesPassWithoutAValidationSet) {
   for (const v1::Update& sent : {EncodeUpdate(update), message}) {
     const Result<federation::UpdateReceived> decoded = DecodeUpdate(Carried(sent), kAnna, kLife);
     ASSERT_TRUE(decoded);
-    EXPECT_EQ(BytesOf(Event(*decoded)), BytesOf(Event(update)));
+    EXPECT_EQ(HashedBytes(Event(*decoded)), HashedBytes(Event(update)));
   }
 }
 
@@ -194,7 +194,7 @@ TEST(EventMessages, TolerateFieldsOfANewerPeer) {
     const Result<Event> decoded = Decoded(Carried(message), joined ? joined->name : "anna",
                                           joined ? joined->role : federation::Role::kLearner);
     ASSERT_TRUE(decoded) << decoded.error().message;
-    EXPECT_EQ(BytesOf(*decoded), BytesOf(event));
+    EXPECT_EQ(HashedBytes(*decoded), HashedBytes(event));
   }
 }
 
@@ -211,10 +211,10 @@ TEST(EventMessages, AreReadAsVersionOneWroteThem) {
   ASSERT_TRUE(
       join.ParseFromString("\x1a\x17\x0a\x04slow\x10\xd2\x09\x1a\x03\x0a\x00\x1e"
                            "\x21\x98\xba\xdc\xfe\0\0\0\0"s));
-  EXPECT_EQ(BytesOf(*Decoded(join)), BytesOf(SampleEvents()[0]));
+  EXPECT_EQ(HashedBytes(*Decoded(join)), HashedBytes(SampleEvents()[0]));
   v1::FromParticipant request;
   ASSERT_TRUE(request.ParseFromString("\x32\x02\x08\x06"s));
-  EXPECT_EQ(BytesOf(*Decoded(request)), BytesOf(SampleEvents()[4]));
+  EXPECT_EQ(HashedBytes(*Decoded(request)), HashedBytes(SampleEvents()[4]));
 }
 
 TEST(Names, AreLettersDigitsAndThreeSigns) {

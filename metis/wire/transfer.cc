@@ -65,7 +65,7 @@ Result<void> Decompress(ZSTD_DCtx* context, std::span<const std::byte> payload,
   return {};
 }
 
-Result<void> CheckLength(uint64_t length, uint64_t wanted, std::string_view encoding) {
+Result<void> CheckDecodedLength(uint64_t length, uint64_t wanted, std::string_view encoding) {
   if (length == wanted) return {};
   return Invalid(Text("a chunk of encoding ", encoding, " has ", length, " bytes, and needs ",
                       wanted, " for what it decodes to"));
@@ -251,7 +251,8 @@ Result<void> ModelReceiver::Decode(std::span<const std::byte> payload, std::span
   const std::span<std::byte> to = std::as_writable_bytes(values);
   switch (encoding_) {
     case Encoding::kRaw:
-      if (Result<void> fits = CheckLength(payload.size(), to.size(), "raw"); !fits) return fits;
+      if (Result<void> fits = CheckDecodedLength(payload.size(), to.size(), "raw"); !fits)
+        return fits;
       std::memcpy(to.data(), payload.data(), to.size());
       return {};
     case Encoding::kZstd:
@@ -259,7 +260,8 @@ Result<void> ModelReceiver::Decode(std::span<const std::byte> payload, std::span
       METIS_CHECK(decompressor_ != nullptr);
       return Decompress(decompressor_.get(), payload, to);
     case Encoding::kHalf:
-      if (Result<void> fits = CheckLength(payload.size(), values.size() * kHalfBytes, "half");
+      if (Result<void> fits =
+              CheckDecodedLength(payload.size(), values.size() * kHalfBytes, "half");
           !fits) {
         return fits;
       }
