@@ -41,38 +41,60 @@ endif()
 
 option(METIS_JOIN_SOURCES "Compile several sources of a target as one" ON)
 
-# Sources are compiled up to eight at a time, as one: what they include is read once, and what they instantiate is
-# compiled once, which takes less than half the time from nothing. So names in anonymous namespaces are unique within a
-# directory. With -DMETIS_JOIN_SOURCES=OFF every source is compiled by itself, which shows that it includes what it uses
-# (scripts/nightly.sh does so with clang) and is quicker where one source is changed again and again.
-function(metis_join target)
-  if(NOT METIS_JOIN_SOURCES)
-    return()
-  endif()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
-  # Alone remain those with flags of their own, and those that tests/simulation compiles once more to plant bugs in them:
-  # it replaces single objects of a library.
-  get_target_property(sources ${target} SOURCES)
-  foreach(source IN LISTS sources)
-    get_source_file_property(plain ${source} SKIP_PRECOMPILE_HEADERS)
+# Sets `joined` to the sources of a target, up to eight of them included by one that is made here: what they include is
+# read once, and what they instantiate is compiled once, which halves the time from nothing. So names in anonymous
+# namespaces are unique within a directory. With -DMETIS_JOIN_SOURCES=OFF every source is compiled by itself, which shows
+# that it includes what it uses (scripts/nightly.sh does so with clang) and is quicker where one source is changed again
+# and again. Not CMake's UNITY_BUILD, which names files by their absolute path: no other checkout could use the result.
+#
+# By itself remains what has flags of its own (SKIP_PRECOMPILE_HEADERS) or asks for it (SKIP_UNITY_BUILD_INCLUSION), and
+# what tests/simulation compiles once more to plant bugs in it: it replaces single objects of a library.
+function(metis_join joined target)
+  set(batch)
+  set(batches 0)
+  set(sources)
+  foreach(source IN LISTS ARGN)
     cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" OUTPUT_VARIABLE path)
-    set(planted)
-    if(EXISTS "${path}")
-      file(STRINGS "${path}" planted REGEX "Planted\\(" LIMIT_COUNT 1)
+    cmake_path(RELATIVE_PATH path BASE_DIRECTORY "${PROJECT_SOURCE_DIR}" OUTPUT_VARIABLE from_root)
+    get_source_file_property(flags ${source} SKIP_PRECOMPILE_HEADERS)
+    get_source_file_property(skip ${source} SKIP_UNITY_BUILD_INCLUSION)
+    file(STRINGS "${path}" planted REGEX "Planted\\(" LIMIT_COUNT 1)
+    if(flags OR skip OR planted OR NOT METIS_JOIN_SOURCES)
+      list(APPEND sources ${source})
+      continue()
     endif()
-    if(plain OR planted)
-      set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    set(source_of_batch ${source})
+    list(APPEND batch "#include \"${from_root}\"\n")
+    list(LENGTH batch length)
+    if(length EQUAL 8)
+      metis_write_batch(sources ${target} ${batches} "${batch}")
+      math(EXPR batches "${batches} + 1")
+      set(batch)
     endif()
   endforeach()
+  list(LENGTH batch length)
+  if(length EQUAL 1)
+    list(APPEND sources ${source_of_batch})
+  elseif(batch)
+    metis_write_batch(sources ${target} ${batches} "${batch}")
+  endif()
+  set(${joined} "${sources}" PARENT_SCOPE)
+endfunction()
+
+function(metis_write_batch list target number batch)
+  list(JOIN batch "" text)
+  set(file "${CMAKE_CURRENT_BINARY_DIR}/${target}_joined_${number}.cc")
+  file(CONFIGURE OUTPUT "${file}" CONTENT "${text}" @ONLY)
+  set(${list} ${${list}} "${file}" PARENT_SCOPE)
 endfunction()
 
 function(metis_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
   if(ARG_SOURCES)
-    add_library(${name} STATIC ${ARG_SOURCES})
+    metis_join(sources ${name} ${ARG_SOURCES})
+    add_library(${name} STATIC ${sources})
     target_link_libraries(${name} PUBLIC metis_options ${ARG_DEPENDS})
     metis_precompile(${name} ${METIS_PRECOMPILED})
-    metis_join(${name})
   else()
     add_library(${name} INTERFACE)
     target_link_libraries(${name} INTERFACE metis_options ${ARG_DEPENDS})
@@ -83,10 +105,10 @@ add_custom_target(programs) # all of them, without tests and benchmarks
 
 function(metis_program name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
-  add_executable(${name} ${ARG_SOURCES})
+  metis_join(sources ${name} ${ARG_SOURCES})
+  add_executable(${name} ${sources})
   target_link_libraries(${name} PRIVATE metis_options ${ARG_DEPENDS})
   metis_precompile(${name} ${METIS_PRECOMPILED})
-  metis_join(${name})
   # All programs side by side, as installed: the front finds its siblings beside itself.
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
   add_dependencies(programs ${name})
@@ -107,10 +129,10 @@ function(metis_test name)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 1800) # ends a hang; a sanitizer on a busy machine stays far below
   endif()
-  add_executable(${name} ${ARG_SOURCES})
+  metis_join(sources ${name} ${ARG_SOURCES})
+  add_executable(${name} ${sources})
   target_link_libraries(${name} PRIVATE metis_options ${ARG_DEPENDS} GTest::gtest_main GTest::gmock)
   metis_precompile(${name} ${METIS_PRECOMPILED_TESTS})
-  metis_join(${name})
   add_test(NAME ${name} COMMAND ${name} ${ARG_ARGUMENTS})
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
   if(NOT torch IN_LIST ARG_LABELS AND NOT teeth IN_LIST ARG_LABELS)
