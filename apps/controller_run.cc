@@ -19,6 +19,7 @@
 #include "apps/controller_trust.h"
 #include "apps/farewell.h"
 #include "apps/kept_models.h"
+#include "metis/core/enum_name.h"
 #include "metis/core/text.h"
 #include "metis/drivers/processes.h"
 #include "metis/operations/status_board.h"
@@ -301,9 +302,8 @@ void ControllerRun::Tell(const View& view) {
                       Fixed(view.latest_test->loss, 4)));
   }
   console_.Update(view.part, [&] {
-    return Text(EnumNames(view.phase)[static_cast<size_t>(view.phase)], ", ", view.live,
-                " learners, version ", view.version, ", ", view.requests, " requests, ",
-                server_->traffic().connected, " connected");
+    return Text(NameOf(view.phase), ", ", view.live, " learners, version ", view.version, ", ",
+                view.requests, " requests, ", server_->traffic().connected, " connected");
   });
 }
 

@@ -22,6 +22,7 @@ from typing import Iterator, NamedTuple
 # In the order of dependence: a layer names only layers above it.
 LAYERS = {
     "core": ("", "xxhash.h xxh_x86dispatch.h immintrin.h emmintrin.h"),
+    "machine": ("core", "posix"),
     "federation": ("core", ""),
     "policy": ("core federation", ""),
     "data": ("core", "posix zlib.h png.h"),
@@ -37,7 +38,7 @@ LAYERS = {
     "rpc": ("core federation store learner drivers wire", "posix proto/metis/ google/protobuf grpc openssl/"),
     # Of rpc: certificate_authority.h, which it implements, and openssl.h.
     "authority": ("core federation store wire rpc", "posix sqlite3.h openssl/"),
-    "operations": ("core federation drivers report", "posix"),
+    "operations": ("core machine federation drivers report", "posix"),
     "dashboard": ("core federation report operations", "posix httplib.h prometheus/"),
     "config": ("core federation policy data learner/settings.h builtin/settings.h sim/settings.h store/settings.h wire/settings.h "
                "rpc/settings.h dashboard/settings.h", "toml++/"),
@@ -50,8 +51,8 @@ THIRD_PARTY = (
     "xxh_x86dispatch.h immintrin.h emmintrin.h zstd.h proto/metis/"
 ).split()
 TEST_ONLY = "gtest/ gmock/ rapidcheck".split()  # for tests beside the code
-# A federation is tested with the parts that there are, in any layer that knows it.
-TEST_LAYERS = {"federation": ["policy"]}
+# A federation is tested with the parts that there are, in any layer that knows it; a port of this machine is taken in any.
+TEST_LAYERS = {"core": ["machine"], "federation": ["policy"]}
 
 
 def is_test_file(path: str) -> bool:

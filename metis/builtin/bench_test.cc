@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "metis/builtin/workload.h"
+#include "metis/core/testing.h"
 #include "metis/core/text.h"
 #include "metis/work/journal.h"
 #include "metis/work/journal_bench.h"
@@ -57,7 +58,6 @@ class BenchTest : public testing::TestWithParam<bool> {
                     .value();
     tools_ = std::make_unique<FreshTools>(*workload_);
   }
-  ~BenchTest() override { std::filesystem::remove(path_); }
 
   Work Epoch(ModelPtr model, LearnerState state, uint64_t cycle, uint64_t epoch) {
     Work work;
@@ -121,7 +121,8 @@ class BenchTest : public testing::TestWithParam<bool> {
     return outcome;
   }
 
-  const std::string path_ = Text(testing::TempDir(), "metis_bench_", GetParam() ? "kept" : "anew");
+  const TemporaryDirectory directory_;
+  const std::string path_ = directory_ / "journal";
   std::unique_ptr<builtin::BuiltinWorkload> workload_;
   std::unique_ptr<FreshTools> tools_;
 };

@@ -5,15 +5,14 @@
 #include <array>
 #include <string_view>
 
+#include "metis/core/enum_name.h"  // whoever has a metric names it
+
 namespace metis {
 
 enum class Metric { kMicroF1, kAccuracy, kMacroF1, kGeometricMean, kMatthews, kR2 };
 constexpr auto EnumNames(Metric) {
   return std::array<std::string_view, 6>{"micro-f1",       "accuracy", "macro-f1",
                                          "geometric-mean", "matthews", "r2"};
-}
-constexpr std::string_view NameOf(Metric metric) {
-  return EnumNames(metric)[static_cast<size_t>(metric)];
 }
 
 }  // namespace metis

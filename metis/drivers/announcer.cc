@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "metis/core/enum_name.h"
 #include "metis/core/text.h"
 
 namespace metis::drivers {
@@ -12,11 +13,6 @@ using federation::Member;
 // The same words are not said again before this has passed: a full disk refuses every event.
 constexpr Duration kSayAgainAfter = Duration::Seconds(10);
 constexpr size_t kSaidAtMost = 256;  // texts remembered for that
-
-template <typename Enum>
-std::string_view NameOf(Enum value) {
-  return EnumNames(value)[static_cast<size_t>(value)];
-}
 
 }  // namespace
 

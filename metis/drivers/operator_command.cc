@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "metis/core/enum_name.h"
 #include "metis/core/text.h"
 
 namespace metis::drivers {
@@ -15,7 +16,7 @@ using federation::Phase;
 constexpr size_t kNamesListed = 20;
 
 std::string Standing(const Controller& controller) {
-  const auto phase = EnumNames(controller.phase())[static_cast<size_t>(controller.phase())];
+  const auto phase = NameOf(controller.phase());
   const std::string& reason = controller.phase_reason();
   return Text("the federation is ", phase, reason.empty() ? "" : ": ", reason);
 }

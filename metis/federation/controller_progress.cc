@@ -1,4 +1,5 @@
 // The controller's progress: phases, timers, tests, and the end.
+#include "metis/core/enum_name.h"
 #include "metis/core/planted.h"
 #include "metis/core/text.h"
 #include "metis/federation/controller.h"
@@ -172,7 +173,7 @@ void Controller::Finish(StopReason reason, Out& out) {
   // Whoever comes back with an older test in hand is asked for this one then.
   if (!membership_.LiveObserver() && latest_test_ != version_) test_due_ = true;
   timers_.clear();
-  EnterPhase(Phase::kFinished, std::string(EnumNames(reason)[static_cast<size_t>(reason)]), out);
+  EnterPhase(Phase::kFinished, std::string(NameOf(reason)), out);
   out.push_back(Finished{reason, version_});
   for (const UpdateId& id : Pending()) {
     RejectUpdate rejection{id, RejectReason::kFinished,

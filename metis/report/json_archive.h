@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "metis/core/archive.h"
+#include "metis/core/enum_name.h"
 #include "metis/core/fingerprint.h"
 #include "metis/core/text.h"
 
@@ -86,7 +87,7 @@ class JsonWriter {
   }
   template <typename T>
   requires std::is_enum_v<T> Json Value(T value)
-  const { return std::string(EnumNames(value)[static_cast<size_t>(value)]); }
+  const { return std::string(NameOf(value)); }
   template <IsStrongId T>
   Json Value(T value) const {
     return value.value();

@@ -6,8 +6,9 @@
 #include <set>
 
 #include "metis/core/confusion.h"
+#include "metis/core/enum_name.h"
+#include "metis/core/median.h"
 #include "metis/core/text.h"
-#include "metis/federation/validation_cycle.h"
 #include "metis/report/light_reader.h"
 #include "metis/report/run_directory.h"
 #include "metis/report/summary.h"
@@ -22,11 +23,6 @@ namespace {
 constexpr const char* kPartitionFile = "partition.json";
 constexpr const char* kSeed = "federation.seed";
 constexpr const char* kPolicy = "federation.policy";
-
-template <typename Enum>
-std::string NameOf(Enum value) {
-  return std::string(EnumNames(value)[static_cast<size_t>(value)]);
-}
 
 std::vector<std::optional<double>> Recalls(const ConfusionCounts& counts) {
   std::vector<std::optional<double>> recalls;
@@ -101,13 +97,13 @@ class FiguresBuilder final : public drivers::Recorder {
     const federation::CycleRecord& cycle = update.cycle;
     const LearnerId learner = update.id.learner;
     updates_.push_back({now.seconds(), learner.value(), update.contribution, update.staleness,
-                        cycle.epochs, NameOf(cycle.reason)});
+                        cycle.epochs, std::string(NameOf(cycle.reason))});
     auto arrival = arrivals_.find(KeyOf(update.id));
     const Instant end = arrival == arrivals_.end() ? now : arrival->second;
     if (arrival != arrivals_.end()) arrivals_.erase(arrival);
     if (cycle.losses.empty()) return;
-    Show(learner,
-         {end.seconds(), cycle.losses, cycle.failures, NameOf(cycle.reason), cycle.staleness});
+    Show(learner, {end.seconds(), cycle.losses, cycle.failures, std::string(NameOf(cycle.reason)),
+                   cycle.staleness});
   }
 
   // Of each group the lowest number is shown; when it comes later than others, it takes their
@@ -246,7 +242,7 @@ Spread SpreadOf(const std::vector<double>& values) {
   double sum = 0;
   for (double value : values) sum += value;
   spread.mean = sum / count;
-  spread.median = federation::Median(values);
+  spread.median = Median(values);
   if (values.size() < 2) return spread;
   double squares = 0;
   for (double value : values) squares += (value - *spread.mean) * (value - *spread.mean);

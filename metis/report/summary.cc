@@ -1,20 +1,16 @@
 #include "metis/report/summary.h"
 
 #include "metis/core/check.h"
+#include "metis/core/enum_name.h"
 #include "metis/core/fingerprint.h"
+#include "metis/core/median.h"
 #include "metis/core/text.h"
-#include "metis/federation/validation_cycle.h"
 
 namespace metis::report {
 
 using federation::Controller;
 
 namespace {
-
-template <typename Enum>
-std::string NameOf(Enum value) {
-  return std::string(EnumNames(value)[static_cast<size_t>(value)]);
-}
 
 Json LearnerJson(LearnerId id, const LearnerSummary& learner) {
   Json json;
@@ -28,7 +24,7 @@ Json LearnerJson(LearnerId id, const LearnerSummary& learner) {
   json["epochs"] = learner.epochs;
   json["contribution"] = learner.contribution;
   json["median_staleness"] =
-      learner.staleness.empty() ? Json(nullptr) : Json(federation::Median(learner.staleness));
+      learner.staleness.empty() ? Json(nullptr) : Json(Median(learner.staleness));
   json["cycles_ended_by"] = learner.reasons;
   return json;
 }
@@ -112,7 +108,7 @@ void SummaryBuilder::Committed(const federation::CommunityCommitted& commit) {
     learner.epochs += update.cycle.epochs;
     learner.contribution = update.contribution;
     learner.staleness.push_back(static_cast<double>(update.staleness));
-    ++learner.reasons[NameOf(update.cycle.reason)];
+    ++learner.reasons[std::string(NameOf(update.cycle.reason))];
   }
   if (commit.withdrawn) learners_[*commit.withdrawn].contribution = 0;
 }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "metis/core/enum_name.h"
 #include "metis/core/text.h"
 
 namespace metis::rpc {
@@ -240,8 +241,7 @@ grpc::ServerUnaryReactor* OperationsService::Command(grpc::CallbackServerContext
                                                      v1::CommandReply* reply) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   const std::optional<OperatorCommand::Kind> kind = KindOf(request->kind());
-  const std::string word =
-      kind ? std::string(EnumNames(*kind)[static_cast<size_t>(*kind)]) : "a command";
+  const std::string word = kind ? std::string(metis::NameOf(*kind)) : "a command";
   grpc::Status admitted = Admit(*context, word.c_str());
   if (admitted.ok() && !kind) {
     admitted = {grpc::StatusCode::INVALID_ARGUMENT,

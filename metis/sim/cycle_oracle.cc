@@ -1,5 +1,6 @@
 #include "metis/sim/cycle_oracle.h"
 
+#include "metis/core/enum_name.h"
 #include "metis/core/text.h"
 #include "metis/federation/part.h"
 
@@ -22,8 +23,7 @@ std::optional<std::string> CycleOracle::EpochDecided(LearnerId learner, const Cy
   return Text("learner ", learner, asked ? " asked" : " did not ask", " after epoch ",
               record.epochs, " of cycle ", record.cycle, " with ", record.failures,
               " failures and staleness ", record.staleness, " for the reason ",
-              EnumNames(record.reason)[static_cast<size_t>(record.reason)], ", not ",
-              should ? EnumNames(*should)[static_cast<size_t>(*should)] : "yet");
+              NameOf(record.reason), ", not ", should ? NameOf(*should) : "yet");
 }
 
 }  // namespace metis::sim

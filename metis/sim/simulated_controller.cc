@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "metis/core/check.h"
+#include "metis/core/enum_name.h"
 #include "metis/sim/unreliable_store.h"
 
 namespace metis::sim {
@@ -314,8 +315,7 @@ void SimulatedController::CheckAnswered(OperatorCommand::Kind kind) {
                     : kind == OperatorCommand::Kind::kStop   ? disk_.stopped
                                                              : true;
   if (kept) return;
-  world_.Broken(Text("the operator's ", EnumNames(kind)[static_cast<size_t>(kind)],
-                     " was answered before it was durable"));
+  world_.Broken(Text("the operator's ", NameOf(kind), " was answered before it was durable"));
 }
 
 }  // namespace metis::sim

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "metis/core/enum_name.h"
 #include "metis/core/text.h"
 #include "metis/sim/community_oracle.h"
 
@@ -90,8 +91,7 @@ std::optional<std::string> StopOracle::Ended(StopReason reason, Instant now) {
       break;
   }
   if (met) return std::nullopt;
-  return Text("it finished by ", EnumNames(reason)[static_cast<size_t>(reason)], " after ",
-              Describe());
+  return Text("it finished by ", NameOf(reason), " after ", Describe());
 }
 
 std::optional<std::string> StopOracle::GoesOn() const {

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "metis/builtin/workload.h"
+#include "metis/core/enum_name.h"
 #include "metis/core/fingerprint.h"
 #include "metis/core/random.h"
 #include "metis/core/text.h"
@@ -181,8 +182,8 @@ std::optional<std::string> CheckLiveness(const Scenario& scenario, const Simulat
     if (invariants.latest_commit(learner) > healed) continue;
     if (MayStarve(scenario.federation)) continue;
     return Text(node->name(), " got no update through since the world healed (phase ",
-                EnumNames(controller.phase())[static_cast<size_t>(controller.phase())], ", ",
-                controller.phase_reason(), "; its state is ", StateOf(*node), ")");
+                NameOf(controller.phase()), ", ", controller.phase_reason(), "; its state is ",
+                StateOf(*node), ")");
   }
   const federation::Member* observer = controller.membership().Find(simulator.observer().id());
   if (observer == nullptr || observer->trains()) return "the controller knows no observer any more";
