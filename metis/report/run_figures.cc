@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <set>
 
+#include "metis/core/best_score.h"
 #include "metis/core/confusion.h"
 #include "metis/core/enum_name.h"
 #include "metis/core/median.h"
@@ -224,9 +225,9 @@ std::optional<double> RunFigures::final_accuracy() const {
 }
 
 std::optional<double> RunFigures::best_accuracy() const {
-  std::optional<double> best;
-  for (const TestFigures& test : tests) best = std::max(best.value_or(0), test.accuracy);
-  return best;
+  BestScore best;
+  for (const TestFigures& test : tests) best.Offer(test.accuracy);
+  return best.score();
 }
 
 const TestFigures* RunFigures::Reaching(double accuracy) const {
