@@ -35,11 +35,11 @@ LAYERS = {
     "train": ("core learner data", "posix torch/ ATen/ c10/ caffe2/"),
     "sim": ("core federation policy learner data work builtin drivers", ""),
     "wire": ("core federation", "proto/metis/ google/protobuf zstd.h xxhash.h immintrin.h cpuid.h"),
-    "rpc": ("core federation store learner drivers wire", "posix proto/metis/ google/protobuf grpc openssl/"),
+    "rpc": ("core machine federation store learner drivers wire", "posix proto/metis/ google/protobuf grpc openssl/"),
     # Of rpc: certificate_authority.h, which it implements, and openssl.h.
     "authority": ("core federation store wire rpc", "posix sqlite3.h openssl/"),
     "operations": ("core machine federation drivers report", "posix"),
-    "dashboard": ("core federation report operations", "posix httplib.h prometheus/"),
+    "dashboard": ("core machine federation report operations", "posix httplib.h prometheus/"),
     "config": ("core federation policy data learner/settings.h builtin/settings.h sim/settings.h store/settings.h wire/settings.h "
                "rpc/settings.h dashboard/settings.h", "toml++/"),
 }
