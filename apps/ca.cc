@@ -279,13 +279,6 @@ int EnrolHere(const Options& options) {
 
 // --- The program
 
-CLI::App* AddCommand(CLI::App& app, const std::string& word, const std::string& description,
-                     const std::string& example) {
-  CLI::App* command = app.add_subcommand(word, description);
-  command->footer("Example:\n" + example);
-  return command;
-}
-
 void AddDirectory(CLI::App& command, Options& options) {
   command.add_option("--dir", options.directory, "The authority's directory; default: authority")
       ->type_name("DIR");

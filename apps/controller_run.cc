@@ -19,6 +19,7 @@
 #include "apps/controller_trust.h"
 #include "apps/farewell.h"
 #include "apps/kept_models.h"
+#include "metis/core/enum_name.h"
 #include "metis/core/text.h"
 #include "metis/drivers/processes.h"
 #include "metis/operations/status_board.h"

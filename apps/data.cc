@@ -164,14 +164,6 @@ int BringFromAfar(const Options& options) {
   return Finish();
 }
 
-// A command with what all of them have: an example.
-CLI::App* AddCommand(CLI::App& app, const std::string& word, const std::string& description,
-                     const std::string& example) {
-  CLI::App* command = app.add_subcommand(word, description);
-  command->footer("Example:\n" + example);
-  return command;
-}
-
 int Main(int argc, const char* const* argv) {
   Options options;
   CLI::App app("Data sets on this machine: which there are, what is in them, bringing them in.",

@@ -11,7 +11,7 @@ void KeptModels::Event(Instant now, const federation::Event& event) {
   auto found = under_test_.find(tested->version);
   if (found == under_test_.end()) return;
   latest_ = {tested->version, found->second, tested->counts.Headline()};
-  if (latest_.accuracy > best_.accuracy) best_ = latest_;
+  if (best_accuracy_.Offer(latest_.accuracy)) best_ = latest_;
   under_test_.erase(found);
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "metis/core/best_score.h"
 #include "metis/core/ids.h"
 #include "metis/core/model.h"
 #include "metis/core/result.h"
@@ -42,6 +43,7 @@ class KeptModels final : public drivers::Recorder {
  private:
   drivers::Recorder& next_;
   std::map<metis::Version, ModelPtr> under_test_;
+  BestScore best_accuracy_;
   TestedModel best_;
   TestedModel latest_;
 };

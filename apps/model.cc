@@ -183,8 +183,7 @@ int Import(const Options& options) {
 
 CLI::App* AddCommand(CLI::App& app, const std::string& word, const std::string& description,
                      const std::string& example, Options& options) {
-  CLI::App* command = app.add_subcommand(word, description);
-  command->footer("Example:\n" + example);
+  CLI::App* command = apps::AddCommand(app, word, description, example);
   command->add_flag("--json", options.json, "Print what the model is as JSON");
   return command;
 }

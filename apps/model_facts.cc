@@ -1,12 +1,12 @@
 #include "apps/model_facts.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <utility>
 #include <vector>
 
 #include "apps/cli.h"
+#include "metis/core/number.h"
 #include "metis/core/text.h"
 
 namespace metis::apps {
@@ -21,9 +21,8 @@ constexpr const char* kProgram = "metis";
 constexpr uint32_t kCoarseClasses = 20;  // of CIFAR-100
 
 bool ReadNumber(std::string_view text, uint32_t most, uint32_t& number) {
-  const char* end = text.data() + text.size();
-  const auto [stopped, error] = std::from_chars(text.data(), end, number);
-  return error == std::errc() && stopped == end && number >= 1 && number <= most;
+  number = ParseNumber<uint32_t>(text).value_or(0);
+  return number >= 1 && number <= most;
 }
 
 }  // namespace

@@ -174,8 +174,7 @@ int Export(Options& options) {
 
 CLI::App* AddCommand(CLI::App& app, const std::string& word, const std::string& description,
                      const std::string& examples, Options& options) {
-  CLI::App* command = app.add_subcommand(word, description);
-  command->footer("Example:\n" + examples);
+  CLI::App* command = apps::AddCommand(app, word, description, examples);
   if (word == "withdraw") {
     command->add_option("NAME", options.name, "Of the learner, as `metis status` shows it")
         ->required();

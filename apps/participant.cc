@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -16,6 +15,7 @@
 #include "apps/cli.h"
 #include "apps/enrolment.h"
 #include "metis/authority/token.h"
+#include "metis/core/number.h"
 #include "metis/core/text.h"
 #include "metis/rpc/client_channel.h"
 #include "metis/store/posix_file.h"
@@ -191,8 +191,8 @@ Result<Incarnation> Lives::Begin(uint32_t now_s) {
   if (std::ifstream file(path_); file) {
     std::string text;
     std::getline(file, text);
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), latest);
-    if (error != std::errc() || end != text.data() + text.size() || latest == UINT32_MAX) {
+    latest = ParseNumber<uint32_t>(text).value_or(UINT32_MAX);
+    if (latest == UINT32_MAX) {
       return Invalid(Text(path_, " holds \"", text, "\", no number of a life: remove it"));
     }
   }

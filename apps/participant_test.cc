@@ -6,22 +6,19 @@
 #include <filesystem>
 #include <fstream>
 
+#include "metis/core/testing.h"
+
 namespace metis::apps {
 namespace {
 
-class LivesTest : public ::testing::Test {
+class LivesTest : public FileTest {
  protected:
-  LivesTest() : directory_(::testing::TempDir() + "lives_test." + std::to_string(::getpid())) {
-    std::filesystem::remove_all(directory_);
-  }
-  ~LivesTest() override { std::filesystem::remove_all(directory_); }
-
   // The number of a life that begins then, in a process of its own.
   uint32_t Begin(uint32_t now_s) {
     return Lives::Open(directory_).value()->Begin(now_s).value().value();
   }
 
-  const std::string directory_;
+  const std::string directory_ = Path("participant");
 };
 
 TEST_F(LivesTest, EveryLifeIsGreaterThanAllBeforeAndAtLeastTheCalendar) {

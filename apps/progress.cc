@@ -51,11 +51,4 @@ void Progress::Draw(double part, std::string_view details) {
             << std::flush;
 }
 
-std::string FormatTime(double seconds) {
-  if (seconds < 9.95) return Text(Fixed(seconds, 1), " s");
-  if (seconds < 99.5) return Text(Fixed(seconds, 0), " s");
-  if (seconds < 99.5 * 60) return Text(Fixed(seconds / 60, 0), " min");
-  return Text(Fixed(seconds / 3600, 1), " h");
-}
-
 }  // namespace metis::apps

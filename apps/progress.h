@@ -30,7 +30,4 @@ class Progress {
   bool drawn_ = false;
 };
 
-// "2.5 s", "40 s", "12 min", "3.5 h"
-std::string FormatTime(double seconds);
-
 }  // namespace metis::apps

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <numeric>
 
 #include "metis/federation/part.h"
@@ -55,17 +53,6 @@ std::optional<uint64_t> ForecastUpdates(const config::Config& config,
   return static_cast<uint64_t>(std::llround(*updates));
 }
 
-std::optional<uint64_t> FreeSpace(const std::string& directory) {
-  std::error_code error;
-  std::filesystem::path path = std::filesystem::absolute(directory, error);
-  while (!path.empty() && !std::filesystem::exists(path, error) && path != path.root_path()) {
-    path = path.parent_path();
-  }
-  const std::filesystem::space_info space = std::filesystem::space(path, error);
-  if (error) return std::nullopt;
-  return space.available;
-}
-
 uint64_t BuiltinBytes(const builtin::BuiltinData& data, uint32_t learners) {
   const uint64_t examples = uint64_t{data.training_examples} + data.test_examples;
   const uint64_t parameters = uint64_t{data.classes} * (uint64_t{data.features} + 1);
@@ -75,18 +62,6 @@ uint64_t BuiltinBytes(const builtin::BuiltinData& data, uint32_t learners) {
   constexpr double kMost = 1e18;
   return examples * example + sizeof(double) * parameters +  // the means of the classes
          static_cast<uint64_t>(std::min(models, kMost));
-}
-
-std::optional<uint64_t> FreeMemory() {
-  std::optional<uint64_t> free;
-  std::ifstream machine("/proc/meminfo");  // "MemAvailable:   1234 kB"
-  for (std::string word; !free && machine >> word;) {
-    uint64_t kilobytes = 0;
-    if (word == "MemAvailable:" && machine >> kilobytes) free = 1024 * kilobytes;
-  }
-  std::ifstream group("/sys/fs/cgroup/memory.max");  // of a container; a number or "max"
-  if (uint64_t most = 0; group >> most) free = std::min(free.value_or(most), most);
-  return free;
 }
 
 Instant Horizon(const config::Config& config) {

@@ -15,16 +15,8 @@ namespace metis::apps {
 std::optional<uint64_t> ForecastUpdates(const config::Config& config,
                                         const learner::Workload& workload);
 
-// Bytes that may still be written to the file system of a directory that need not exist yet; empty
-// if that cannot be told.
-std::optional<uint64_t> FreeSpace(const std::string& directory);
-
 // The least that the built-in data and the learners' models of them take in memory.
 uint64_t BuiltinBytes(const builtin::BuiltinData& data, uint32_t learners);
-
-// Bytes that this process may still take without swapping, empty if that cannot be told. Never too
-// few: what a control group has used is not counted, as most of it may be a cache of files.
-std::optional<uint64_t> FreeMemory();
 
 // The virtual time at which a run with a duration has long ended: that counts from the beginning of
 // training, which waits for every learner's join.

@@ -16,6 +16,7 @@
 #include "apps/simulation_directory.h"
 #include "apps/table.h"
 #include "metis/config/config.h"
+#include "metis/core/display.h"
 #include "metis/core/text.h"
 #include "metis/policy/policy.h"
 #include "metis/train/runtime.h"
@@ -164,7 +165,7 @@ void PrintClosing(const std::vector<RunOutcome>& outcomes, const std::string& wh
     seconds += outcome.seconds;
   }
   if (examples > 0) {
-    std::cout << "\nTrained " << examples << " examples in " << FormatTime(seconds) << ": "
+    std::cout << "\nTrained " << examples << " examples in " << FormatSeconds(seconds) << ": "
               << Fixed(static_cast<double>(examples) / std::max(seconds, 1e-3), 0) << " a second.";
   }
   std::cout << "\nRecorded in " << where << "; `metis compare` and `metis report` read it.\n";

@@ -15,8 +15,11 @@
 #include "apps/run_forecast.h"
 #include "apps/simulation_directory.h"
 #include "apps/simulation_task.h"
+#include "metis/core/display.h"
+#include "metis/core/enum_name.h"
 #include "metis/core/fingerprint.h"
 #include "metis/core/text.h"
+#include "metis/machine/disk.h"
 #include "metis/policy/policy.h"
 #include "metis/report/part_done.h"
 #include "metis/report/run_directory.h"
@@ -104,7 +107,7 @@ uint64_t LogBudget(const config::Config& config, const Model& model) {
 Result<void> CheckSpace(const config::Config& config, const learner::Workload& workload,
                         const std::string& directory, report::Record record, bool& keep_work) {
   const std::optional<uint64_t> updates = ForecastUpdates(config, workload);
-  const std::optional<uint64_t> space = FreeSpace(directory);
+  const Result<uint64_t> space = machine::FreeSpace(directory);
   if (!updates || !space) return {};
   const uint64_t models = *updates * workload.initial()->bytes().size();
   const std::string about =
@@ -155,7 +158,7 @@ class Account {
     if (seconds < 1 || part <= part_at_start_) return text;
     const double rate = static_cast<double>(simulator.examples_trained()) / seconds;
     const double left = seconds * (1 - part) / (part - part_at_start_);
-    return Text(text, ", ", Fixed(rate, 0), " images/s, ", FormatTime(left), " left");
+    return Text(text, ", ", Fixed(rate, 0), " images/s, ", FormatSeconds(left), " left");
   }
 
  private:

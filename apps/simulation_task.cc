@@ -14,6 +14,7 @@
 #include "metis/core/text.h"
 #include "metis/data/source.h"
 #include "metis/federation/settings.h"
+#include "metis/machine/memory.h"
 
 namespace metis::apps {
 namespace {
@@ -66,7 +67,8 @@ Result<Task> DealBuiltin(const config::Config& config) {
 Result<Task> MakeBuiltinTask(const config::Config& config) {
   if (Result<void> fits = CheckBuiltin(config); !fits) return fits.error();
   // Before they are made: a kernel that promises more than it has would kill the process later.
-  const std::optional<uint64_t> free = FreeMemory();
+  std::optional<uint64_t> free;
+  if (const auto memory = machine::ReadMemory()) free = memory->free_at_most;
   const uint64_t needed =
       BuiltinBytes(config.simulation.builtin, config.federation.membership.learners);
   if (free && needed > *free) return TooLarge(config, free);

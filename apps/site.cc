@@ -1,12 +1,12 @@
 #include "apps/site.h"
 
-#include <charconv>
 #include <numeric>
 #include <utility>
 
 #include "apps/federation_data.h"
 #include "apps/model_facts.h"
 #include "metis/builtin/workload.h"
+#include "metis/core/number.h"
 #include "metis/core/text.h"
 #include "metis/data/faulty_labels.h"
 #include "metis/data/source.h"
@@ -108,9 +108,9 @@ Result<std::shared_ptr<TorchSite>> BuildNetwork(const config::Config& config,
 
 Result<ShareOfData> ParseShare(std::string_view text) {
   const auto number = [](std::string_view digits, uint32_t& value) {
-    const char* last = digits.data() + digits.size();
-    const auto [end, error] = std::from_chars(digits.data(), last, value);
-    return error == std::errc() && end == last;
+    const std::optional<uint32_t> number = ParseNumber<uint32_t>(digits);
+    value = number.value_or(0);
+    return number.has_value();
   };
   const size_t slash = text.find('/');
   ShareOfData share;

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "metis/core/testing.h"
 #include "metis/federation/settings.h"
 #include "metis/policy/policy.h"
 
@@ -73,14 +74,14 @@ TEST(BuiltinSite, MustBeAShareAndHasNoFaultyLabels) {
 }
 
 TEST(BuiltinSite, IsDealtByTheTableOfTheFederation) {
-  const std::string file = testing::TempDir() + "builtin_site_table.csv";
+  const TemporaryDirectory directory;
+  const std::string file = directory / "table.csv";
   config::Config config = Skewed("async-fedavg");
   config.data = {};
   ASSERT_TRUE(data::ParseClasses("table:" + file, config.data));
   SiteOptions options;
   options.data.what = "builtin";
   options.share = ShareOfData{1, 3};
-  std::filesystem::remove(file);
   Result<LearnerSite> nowhere = OpenLearnerSite(options, config, LearnerId(1));
   ASSERT_FALSE(nowhere);
   EXPECT_NE(nowhere.error().message.find(file), std::string::npos) << nowhere.error().message;

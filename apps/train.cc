@@ -20,6 +20,7 @@
 #include "apps/train_record.h"
 #include "apps/train_settings.h"
 #include "metis/core/confusion.h"
+#include "metis/core/display.h"
 #include "metis/core/text.h"
 #include "metis/store/model_file.h"
 #include "metis/train/runtime.h"
@@ -194,7 +195,7 @@ void Training::OnStep(uint64_t steps, double mean_loss) {
   const double images = part * static_cast<double>(trainer_->training_examples());
   progress_->Update(part,
                     Text("loss ", Fixed(mean_loss, 4), accuracy_, ", ", Fixed(images / seconds, 0),
-                         " images/s, ", FormatTime(left), " left"));
+                         " images/s, ", FormatSeconds(left), " left"));
 }
 
 Result<Epoch> Training::Train(uint64_t number) {

@@ -105,7 +105,7 @@ Result<void> TrainRecord::Add(const Epoch& epoch) {
   last_ = epoch;
   examples_trained_ += epoch.examples;
   seconds_ += epoch.seconds;
-  if (!best_ || Standing(epoch) > Standing(*best_)) {
+  if (best_standing_.Offer(Standing(epoch))) {
     best_ = epoch;
     Result<void> written = WriteModel(kBestModel, *epoch.model, &epoch);
     if (!written) return written;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "apps/train_settings.h"
+#include "metis/core/best_score.h"
 #include "metis/core/model.h"
 #include "metis/core/result.h"
 #include "metis/learner/evaluator.h"
@@ -60,6 +61,7 @@ class TrainRecord {
   const store::ModelFacts facts_;
   const ModelPtr initial_;
   std::ofstream epochs_;
+  BestScore best_standing_;
   std::optional<Epoch> best_;
   std::optional<Epoch> last_;
   uint64_t examples_trained_ = 0;

@@ -9,7 +9,6 @@
 
 #include <atomic>
 #include <cstdlib>
-#include <ctime>
 #include <map>
 #include <new>
 #include <string>
@@ -19,6 +18,7 @@
 #include "bench/limits.h"
 #include "metis/core/check.h"
 #include "metis/federation/community.h"
+#include "metis/machine/cpu_time.h"
 
 namespace metis::bench {
 namespace {
@@ -43,13 +43,6 @@ void* Allocate(size_t bytes, size_t alignment) {
 const float* EvictionMemory() {
   static const std::vector<float> memory(kEvicted, 0.25f);
   return memory.data();
-}
-
-// CPU time of this thread.
-double ThreadSeconds() {
-  timespec time;
-  METIS_CHECK(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) == 0);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
 SchemaPtr Schema() {
@@ -99,9 +92,9 @@ void ReplaceCached(benchmark::State& state, uint32_t learners, bool cold) {
   for (auto _ : state) {
     ModelPtr model = federation.Arrived();
     if (cold) benchmark::DoNotOptimize(ReadPass(EvictionMemory(), kEvicted));
-    const double start = ThreadSeconds();
+    const double start = machine::ThreadCpuSeconds();
     federation.Update(std::move(model));
-    state.SetIterationTime(ThreadSeconds() - start);
+    state.SetIterationTime(machine::ThreadCpuSeconds() - start);
   }
   state.counters["allocations"] = static_cast<double>(large_blocks - allocated);
 }

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "metis/core/median.h"
 #include "metis/core/text.h"
 #include "metis/drivers/processes.h"
 #include "metis/policy/policy.h"
@@ -86,9 +87,8 @@ void Report(const RoundClock& clock) {
   for (size_t i = 1; i < clock.ends.size(); ++i) {
     rounds.push_back((clock.ends[i] - clock.ends[i - 1]).seconds());
   }
-  std::sort(rounds.begin(), rounds.end());
-  std::cout << nlohmann::json{{"median_seconds", rounds[rounds.size() / 2]},
-                              {"fastest_seconds", rounds.front()},
+  std::cout << nlohmann::json{{"median_seconds", Median(rounds)},
+                              {"fastest_seconds", *std::min_element(rounds.begin(), rounds.end())},
                               {"peak_bytes", PeakBytes()},
                               {"cpu_seconds", CpuSeconds()}}
                    .dump()

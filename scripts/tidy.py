@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The lint of the repository, run as a test: who may include whom, words that would break a promise
 (a clock in the pure core, a hash order, an environment variable), file length, contract headers,
-white space and formatting. Standard library only; a run takes a second or two.
+code that stands in two places, white space and formatting. Standard library only; a run takes a second or two.
 
 A finding reads `path:line: rule: what is wrong, and the way out`. Exit status: 0 clean, 1 findings,
 2 nothing to look at.
@@ -22,36 +22,37 @@ from typing import Iterator, NamedTuple
 # In the order of dependence: a layer names only layers above it.
 LAYERS = {
     "core": ("", "xxhash.h xxh_x86dispatch.h immintrin.h emmintrin.h"),
+    "machine": ("core", "posix"),
     "federation": ("core", ""),
     "policy": ("core federation", ""),
-    "data": ("core", "posix zlib.h png.h"),
-    "learner": ("core federation", "posix"),
+    "data": ("core", "zlib.h png.h"),
+    "learner": ("core federation", ""),
     "work": ("core learner", ""),
     "builtin": ("core learner work data", ""),
     "drivers": ("core federation learner work", ""),
     "store": ("core federation drivers", "posix sqlite3.h openssl/"),
     "report": ("core federation drivers", "posix nlohmann/json.hpp"),
-    "train": ("core learner data", "posix torch/ ATen/ c10/ caffe2/"),
+    "train": ("core learner data", "posix torch/ ATen/ caffe2/"),
     "sim": ("core federation policy learner data work builtin drivers", ""),
-    "wire": ("core federation", "proto/metis/ google/protobuf zstd.h xxhash.h immintrin.h cpuid.h"),
-    "rpc": ("core federation store learner drivers wire", "posix proto/metis/ google/protobuf grpc openssl/"),
+    "wire": ("core federation", "proto/metis/ google/protobuf zstd.h immintrin.h cpuid.h"),
+    "rpc": ("core machine federation store learner drivers wire", "posix proto/metis/ google/protobuf grpc openssl/"),
     # Of rpc: certificate_authority.h, which it implements, and openssl.h.
-    "authority": ("core federation store wire rpc", "posix sqlite3.h openssl/"),
-    "operations": ("core federation drivers report", "posix"),
-    "dashboard": ("core federation report operations", "posix httplib.h prometheus/"),
+    "authority": ("core federation store wire rpc", "posix openssl/"),
+    "operations": ("core machine federation drivers report", ""),
+    "dashboard": ("core machine federation report operations", "posix httplib.h prometheus/"),
     "config": ("core federation policy data learner/settings.h builtin/settings.h sim/settings.h store/settings.h wire/settings.h "
                "rpc/settings.h dashboard/settings.h", "toml++/"),
 }
 
 # Everything else that the project uses. A header of none of these is refused until it stands here.
 THIRD_PARTY = (
-    "toml++/ nlohmann/ CLI/ fmt/ spdlog/ torch/ ATen/ c10/ caffe2/ grpc google/protobuf sqlite3.h "
-    "openssl/ zlib.h png.h httplib.h prometheus/ gtest/ gmock/ rapidcheck benchmark/ xxhash.h "
+    "toml++/ nlohmann/ CLI/ torch/ ATen/ caffe2/ grpc google/protobuf sqlite3.h "
+    "openssl/ zlib.h png.h httplib.h prometheus/ gtest/ gmock/ benchmark/ xxhash.h "
     "xxh_x86dispatch.h immintrin.h emmintrin.h zstd.h proto/metis/"
 ).split()
-TEST_ONLY = "gtest/ gmock/ rapidcheck".split()  # for tests beside the code
-# A federation is tested with the parts that there are, in any layer that knows it.
-TEST_LAYERS = {"federation": ["policy"]}
+TEST_ONLY = "gtest/ gmock/".split()  # for tests beside the code
+# A federation is tested with the parts that there are, in any layer that knows it; a port of this machine is taken in any.
+TEST_LAYERS = {"core": ["machine"], "federation": ["policy"]}
 
 
 def is_test_file(path: str) -> bool:
@@ -117,6 +118,8 @@ MAX_LINES = 450
 # C++ under another name would be read by no rule.
 OTHER_CPP = set(".hpp .cpp .inc .cxx .hxx .hh .ipp .inl .tpp .c .C .cppm".split())
 SIZED = {".h", ".cc", ".py", ".sh"}
+CODE = SIZED | {".cmake", ".ts", ".mjs", ".css", ".html"}
+EQUAL_LINES = 20  # in a row, blank ones not counted: lists of includes and descriptions of parts are shorter
 TEXT = SIZED | {".cmake", ".md", ".toml", ".json", ".proto", ".txt"}
 SKIPPED_DIRECTORIES = {".git", "build", "runs", "node_modules", "__pycache__"}
 
@@ -325,6 +328,38 @@ def check_file(root: pathlib.Path, path: str) -> Iterator[Finding]:
             yield from check_header(path, text, bare)
 
 
+# --- the same again ------------------------------------------------------------------------------
+
+
+def is_of_tests(path: str) -> bool:
+    return is_test_file(path) or path.startswith("tests/") or bool(re.search(r"(?:_test|/show_\w+)\.\w+$", path))
+
+
+def check_repetition(root: pathlib.Path, paths: list[str]) -> Iterator[Finding]:
+    """Two places of equal code, the longest run of each pair once. Indentation does not tell them apart."""
+    places = {}  # of the first window of EQUAL_LINES lines with these numbers
+    numbers = {}
+    lines = {}
+    for path in paths:
+        if pathlib.PurePath(path).suffix not in CODE or is_of_tests(path):
+            continue
+        text = (root / path).read_bytes().decode(errors="replace")
+        lines[path] = [(at, line.strip()) for at, line in enumerate(text.split("\n"), 1) if line.strip()]
+        words = [numbers.setdefault(line, len(numbers)) for _, line in lines[path]]
+        end = 0  # of the run that was found last
+        for i in range(len(words) - EQUAL_LINES + 1):
+            window = tuple(words[i:i + EQUAL_LINES])
+            other, j = places.setdefault(window, (path, i))
+            if i < end or (other == path and j + EQUAL_LINES > i):
+                continue
+            there, here = lines[other][j:], lines[path][i:]
+            length = next((n for n, (a, b) in enumerate(zip(there, here)) if a[1] != b[1]), min(len(there), len(here)))
+            end = i + length
+            yield Finding(path, here[0][0], "twice",
+                          f"{length} lines stand at {other}:{there[0][0]}-{there[length - 1][0]} as well: "
+                          "let one function serve both, in the lowest layer that fits")
+
+
 # --- formatting ----------------------------------------------------------------------------------
 
 
@@ -366,6 +401,7 @@ def check(root: pathlib.Path, formatting: bool) -> tuple[list[str], list[Finding
     """The files looked at, and what was found, by path and line."""
     paths = list_files(root)
     findings = [finding for path in paths for finding in check_file(root, path)]
+    findings += check_repetition(root, paths)
     if formatting:
         findings += check_format(root, paths)
     return paths, sorted(findings)

@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <system_error>
 
 #include "apps/doctor/gather.h"
 #include "metis/core/text.h"
+#include "metis/machine/disk.h"
+#include "metis/machine/memory.h"
 #include "metis/rpc/descriptors.h"
 
 namespace metis::apps::doctor {
@@ -29,53 +29,6 @@ constexpr RemoteKind kRemote[] = {
     {0x47504653, "gpfs"}, {0x19830326, "fhgfs"},
 };
 
-// The directory itself, or the nearest above it that exists.
-fs::path Nearest(const std::string& directory) {
-  std::error_code error;
-  fs::path path = fs::absolute(directory.empty() ? "." : directory, error);
-  while (path != path.root_path() && !fs::exists(path, error)) path = path.parent_path();
-  return path;
-}
-
-// "MemAvailable:   1234 kB"
-std::optional<uint64_t> MeminfoBytes(const std::string& text, const std::string& key) {
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    if (!line.starts_with(key + ":")) continue;
-    std::istringstream words(line.substr(key.size() + 1));
-    if (uint64_t kilobytes = 0; words >> kilobytes) return kilobytes * 1024;
-  }
-  return std::nullopt;
-}
-
-std::string ReadAll(const fs::path& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-std::optional<uint64_t> ReadNumber(const fs::path& path) {
-  std::ifstream file(path);
-  uint64_t number = 0;
-  if (file >> number) return number;
-  return std::nullopt;  // "max", or not there
-}
-
-// What a unit or a container may have is less than what the machine has.
-void BoundByGroup(const std::string& proc, const std::string& cgroup, MemoryFacts& facts) {
-  std::istringstream lines(ReadAll(fs::path(proc) / "self/cgroup"));
-  for (std::string line; std::getline(lines, line);) {
-    if (!line.starts_with("0::/")) continue;
-    const fs::path group = fs::path(cgroup) / line.substr(4);
-    const std::optional<uint64_t> most = ReadNumber(group / "memory.max");
-    if (!most) return;
-    const uint64_t used = ReadNumber(group / "memory.current").value_or(0);
-    facts.total = std::min(facts.total, *most);
-    facts.free = std::min(*facts.free, *most - std::min(*most, used));
-  }
-}
-
 }  // namespace
 
 FileLimitFacts GatherFileLimit(uint32_t connections) {
@@ -91,14 +44,11 @@ FileLimitFacts GatherFileLimit(uint32_t connections) {
 DiskFacts GatherDisk(const std::string& directory) {
   DiskFacts facts;
   facts.directory = directory;
-  const fs::path nearest = Nearest(directory);
+  const fs::path nearest = machine::NearestExisting(directory);
   if (::access(nearest.c_str(), W_OK | X_OK) != 0) {
     facts.read_only = Text(nearest.string(), ": ", std::generic_category().message(errno));
   }
-  std::error_code error;
-  const fs::space_info space = fs::space(nearest, error);
-  facts.free = error ? Result<uint64_t>(Unavailable(error.message()))
-                     : Result<uint64_t>(uint64_t{space.available});
+  facts.free = machine::FreeSpace(directory);
   struct statfs system {};
   if (::statfs(nearest.c_str(), &system) == 0) {
     for (const RemoteKind& kind : kRemote) {
@@ -110,16 +60,13 @@ DiskFacts GatherDisk(const std::string& directory) {
 
 MemoryFacts GatherMemory(const std::string& proc, const std::string& cgroup) {
   MemoryFacts facts;
-  const std::string text = ReadAll(fs::path(proc) / "meminfo");
-  const std::optional<uint64_t> total = MeminfoBytes(text, "MemTotal");
-  const std::optional<uint64_t> free = MeminfoBytes(text, "MemAvailable");
-  if (!total || !free) {
+  const std::optional<machine::Memory> memory = machine::ReadMemory(proc, cgroup);
+  if (!memory) {
     facts.free = Unavailable(Text(proc, "/meminfo has no MemTotal and MemAvailable"));
     return facts;
   }
-  facts.total = *total;
-  facts.free = *free;
-  BoundByGroup(proc, cgroup, facts);
+  facts.total = memory->total;
+  facts.free = memory->free;
   return facts;
 }
 

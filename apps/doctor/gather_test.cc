@@ -13,6 +13,7 @@
 
 #include "apps/controller_setup.h"
 #include "apps/doctor/checks.h"
+#include "metis/machine/testing.h"
 #include "metis/rpc/clock_service.h"
 #include "metis/rpc/testing.h"
 #include "metis/store/posix_file.h"
@@ -41,30 +42,9 @@ std::vector<std::string> IdsOf(const Findings& findings) {
 
 int64_t Now() { return static_cast<int64_t>(std::time(nullptr)); }
 
-// A port of this machine that is listened on and never answered.
-class Occupied {
- public:
-  explicit Occupied(int backlog = 8) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in own{};
-    own.sin_family = AF_INET;
-    own.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof own;
-    METIS_CHECK(::bind(socket_, reinterpret_cast<sockaddr*>(&own), size) == 0);
-    METIS_CHECK(::listen(socket_, backlog) == 0);
-    METIS_CHECK(::getsockname(socket_, reinterpret_cast<sockaddr*>(&own), &size) == 0);
-    port_ = ntohs(own.sin_port);
-  }
-  ~Occupied() { ::close(socket_); }
-  std::string address() const { return Text("127.0.0.1:", port_); }
-
- private:
-  int socket_;
-  uint16_t port_ = 0;
-};
-
 TEST(GatherListen, TellsFreeFromTaken) {
   EXPECT_THAT(IdsOf(CheckListen(GatherListen("0.0.0.0:0"), nullptr)), ElementsAre("listen.free"));
-  const Occupied other;
+  const machine::SilentListener other;
   EXPECT_THAT(IdsOf(CheckListen(GatherListen(other.address()), nullptr)),
               ElementsAre("listen.taken"));
   EXPECT_THAT(IdsOf(CheckListen(GatherListen("127.0.0.1:0"), nullptr)),
@@ -191,7 +171,7 @@ TEST_F(JoinTest, AnEarlierProgramDoesNotTellItsTime) {
 }
 
 TEST_F(JoinTest, WhereNothingListens) {
-  { address_ = Occupied().address(); }
+  { address_ = machine::SilentListener().address(); }
   EXPECT_THAT(IdsOf(Join({})), ElementsAre("join.refused"));
   address_ = "no such host:7740";
   EXPECT_THAT(IdsOf(Join({})), ElementsAre("join.malformed"));
@@ -200,16 +180,12 @@ TEST_F(JoinTest, WhereNothingListens) {
 }
 
 TEST_F(JoinTest, WhereNobodyAnswers) {
-  const Occupied full(0);
+  const machine::SilentListener full(0);
   std::vector<int> waiting;
-  Result<rpc::HostPort> to = rpc::ParseHostPort(full.address());
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(to->port);
+  const sockaddr_in address = machine::LoopbackAddress(full.port());
   for (int i = 0; i < 4; ++i) {  // the queue is full: further ones are dropped, as by a firewall
     waiting.push_back(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    (void)::connect(waiting.back(), reinterpret_cast<sockaddr*>(&address), sizeof address);
+    (void)::connect(waiting.back(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
   }
   const JoinFacts facts = GatherJoin(full.address(), {}, false, 0.2);
   EXPECT_THAT(IdsOf(CheckJoin(facts, Now())), ElementsAre("join.silent"));

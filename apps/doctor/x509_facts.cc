@@ -7,12 +7,10 @@
 
 #include <array>
 
+#include "metis/rpc/openssl.h"
+
 namespace metis::apps::doctor {
 namespace {
-
-struct NamesFreed {
-  void operator()(GENERAL_NAMES* names) const { GENERAL_NAMES_free(names); }
-};
 
 std::string FormatAddress(const ASN1_STRING* bytes) {
   char text[INET6_ADDRSTRLEN] = {};
@@ -25,8 +23,9 @@ std::string FormatAddress(const ASN1_STRING* bytes) {
 
 std::vector<std::string> HostNames(X509* certificate) {
   std::vector<std::string> names;
-  const std::unique_ptr<GENERAL_NAMES, NamesFreed> all(static_cast<GENERAL_NAMES*>(
-      X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr)));
+  const std::unique_ptr<GENERAL_NAMES, rpc::Freed<GENERAL_NAMES_free>> all(
+      static_cast<GENERAL_NAMES*>(
+          X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr)));
   const int count = all ? sk_GENERAL_NAME_num(all.get()) : 0;
   for (int i = 0; i < count; ++i) {
     const GENERAL_NAME* name = sk_GENERAL_NAME_value(all.get(), i);
@@ -51,13 +50,7 @@ std::string FingerprintOf(X509* certificate) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned size = 0;
   if (X509_digest(certificate, EVP_sha256(), digest.data(), &size) != 1) return "?";
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (unsigned i = 0; i < size; ++i) {
-    text += kDigits[digest[i] >> 4];
-    text += kDigits[digest[i] & 15];
-  }
-  return text;
+  return rpc::Hexadecimal({digest.data(), size});
 }
 
 }  // namespace metis::apps::doctor

@@ -9,12 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "metis/rpc/openssl.h"
+
 namespace metis::apps::doctor {
 
-struct X509Freed {
-  void operator()(X509* certificate) const { X509_free(certificate); }
-};
-using X509Ptr = std::unique_ptr<X509, X509Freed>;
+using X509Ptr = std::unique_ptr<X509, rpc::Freed<X509_free>>;
 
 // Seconds of the calendar; 0 if it is no time.
 int64_t SecondsOf(const ASN1_TIME* time);

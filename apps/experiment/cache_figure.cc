@@ -3,8 +3,6 @@
 #include <sys/wait.h>
 
 #include <algorithm>
-#include <charconv>
-#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -17,8 +15,13 @@
 #include "apps/experiment/table_spec.h"
 #include "apps/siblings.h"
 #include "metis/core/check.h"
+#include "metis/core/display.h"
+#include "metis/core/median.h"
+#include "metis/core/number.h"
 #include "metis/core/text.h"
 #include "metis/federation/community.h"
+#include "metis/machine/cpu_time.h"
+#include "metis/machine/memory.h"
 #include "metis/report/run_files.h"
 #include "metis/store/model_file.h"
 
@@ -34,23 +37,10 @@ constexpr size_t kEvicted = 128'000'000;  // floats, 512 MB: more than a CPU's c
 constexpr double kUsable = 0.8;           // of the free memory; others need some, too
 constexpr uint32_t kMostLearners = 100'000;
 
-// CPU time of this thread: what else the machine does counts less than on the wall's clock.
-double ThreadSeconds() {
-  timespec time;
-  METIS_CHECK(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) == 0);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
 void EmptyCaches() {
   static const std::vector<float> memory(kEvicted, 0.25f);
   volatile float sum = std::accumulate(memory.begin(), memory.end(), 0.0f);
   (void)sum;
-}
-
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
 // A federation that grows: every learner has contributed a model of its own.
@@ -71,17 +61,17 @@ class Federation {
     ModelPtr model = Arrived();
     const LearnerId learner(static_cast<uint32_t>(updates_ * 7919 % community_.learners()));
     EmptyCaches();
-    const double start = ThreadSeconds();
+    const double start = machine::ThreadCpuSeconds();
     Update(learner, std::move(model));
     current_ = community_.Current();
-    return ThreadSeconds() - start;
+    return machine::ThreadCpuSeconds() - start;
   }
 
   double TimeWithoutCache() {
     EmptyCaches();
-    const double start = ThreadSeconds();
+    const double start = machine::ThreadCpuSeconds();
     Result<ModelPtr> computed = community_.Recompute();
-    const double seconds = ThreadSeconds() - start;
+    const double seconds = machine::ThreadCpuSeconds() - start;
     METIS_CHECK(computed.ok());  // all models are in memory
     same_ = same_ && (*computed)->Fingerprint() == community_.Current()->Fingerprint();
     return seconds;
@@ -156,22 +146,13 @@ Result<void> WriteFigure(const CacheFigure& figure, const fs::path& directory) {
   return written;
 }
 
-// What the file says of a number of bytes; empty for none ("max").
-std::optional<uint64_t> ReadBytes(const char* path) {
-  std::ifstream file(path);
-  uint64_t bytes = 0;
-  return file >> bytes ? std::optional(bytes) : std::nullopt;
-}
-
 }  // namespace
 
 Result<std::vector<uint32_t>> ParseLearners(const std::string& text) {
   std::vector<uint32_t> numbers;
   for (const std::string& word : SplitAtCommas(text)) {
-    uint32_t number = 0;
-    auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-    const bool whole = error == std::errc() && end == word.data() + word.size();
-    if (!whole || number < 1 || number > kMostLearners) {
+    const uint32_t number = ParseNumber<uint32_t>(word).value_or(0);
+    if (number < 1 || number > kMostLearners) {
       return Invalid(Text("--learners ", word, ": must be whole numbers between 1 and ",
                           kMostLearners, ", separated by commas"));
     }
@@ -189,34 +170,16 @@ uint64_t BytesNeeded(uint64_t parameters, uint32_t learners) {
   return models + sizeof(int64_t) * parameters + sizeof(float) * kEvicted;
 }
 
-uint64_t BytesAvailable() {
-  uint64_t available = UINT64_MAX;
-  std::ifstream file("/proc/meminfo");
-  for (std::string line; std::getline(file, line);) {
-    std::istringstream words(line);
-    std::string name;
-    uint64_t kilobytes = 0;
-    if (words >> name >> kilobytes && name == "MemAvailable:") available = 1024 * kilobytes;
-  }
-  std::optional<uint64_t> limit = ReadBytes("/sys/fs/cgroup/memory.max");
-  std::optional<uint64_t> used = ReadBytes("/sys/fs/cgroup/memory.current");
-  if (limit && used) available = std::min(available, *limit - std::min(*limit, *used));
-  return available;
-}
-
 Result<void> MeasureCache(const std::string& name, const ModelPtr& initial,
                           const std::vector<uint32_t>& learners, uint32_t repetitions,
                           uint64_t available, CacheFigure& figure) {
   const uint64_t parameters = initial->size();
-  auto gigabytes = [](uint64_t bytes) {
-    return Text(Fixed(static_cast<double>(bytes) * 1e-9, 1), " GB");
-  };
   Federation federation(initial, learners.back());
   for (uint32_t n : learners) {
     const uint64_t needed = BytesNeeded(parameters, n);
     if (static_cast<double>(needed) > kUsable * static_cast<double>(available)) {
-      figure.skipped.push_back(Text(name, " with ", n, " learners needs ", gigabytes(needed),
-                                    " of memory; ", gigabytes(available), " are free"));
+      figure.skipped.push_back(Text(name, " with ", n, " learners needs ", FormatBytes(needed),
+                                    " of memory; ", FormatBytes(available), " are free"));
       continue;
     }
     federation.GrowTo(n);
@@ -247,10 +210,12 @@ int RunCacheFigure(const CacheOptions& options) {
     if (!initial) return Complain(initial.error().message);
     const uint64_t most = BytesNeeded((*initial)->size(), learners->back());
     std::cerr << name << ": " << WithCommas((*initial)->size()) << " parameters, up to "
-              << Fixed(static_cast<double>(most) * 1e-9, 1) << " GB of memory" << std::endl;
+              << FormatBytes(most) << " of memory" << std::endl;
     if (options.dry_run) continue;
+    const std::optional<machine::Memory> memory = machine::ReadMemory();
+    const uint64_t available = memory ? memory->free : UINT64_MAX;
     Result<void> measured =
-        MeasureCache(name, *initial, *learners, options.repetitions, BytesAvailable(), figure);
+        MeasureCache(name, *initial, *learners, options.repetitions, available, figure);
     if (!measured) return Complain(measured.error().message);
   }
   if (options.dry_run) return Finish();

@@ -43,8 +43,6 @@ Result<std::vector<uint32_t>> ParseLearners(const std::string& text);
 
 // For the models of `learners`, the sums, and what empties the caches.
 uint64_t BytesNeeded(uint64_t parameters, uint32_t learners);
-// Free memory, as far as the system and the limit of this process's control group tell.
-uint64_t BytesAvailable();
 
 // The points of one network whose values begin as `initial`; those that need more than `available`
 // bytes are left out by name. An error if the two ways disagree in a single bit.

@@ -41,7 +41,6 @@ TEST(CacheFigure, MeasuresWhatFitsAndNamesWhatDoesNot) {
 
 TEST(CacheFigure, NeedsABufferForEachLearner) {
   EXPECT_EQ(BytesNeeded(1000, 101) - BytesNeeded(1000, 100), 4000u);
-  EXPECT_GT(BytesAvailable(), 0u);
 }
 
 TEST(CacheFigure, TakesNumbersOfLearnersInOrder) {

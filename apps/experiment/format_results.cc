@@ -5,6 +5,7 @@
 
 #include "apps/experiment/results.h"
 #include "apps/table.h"
+#include "metis/core/display.h"
 #include "metis/core/text.h"
 
 namespace metis::apps {
@@ -88,7 +89,7 @@ std::vector<std::string> Notes(const TableResult& result) {
                         : "Nothing was measured yet.");
   }
   if (result.wall_s() > 0) {
-    notes.push_back(Text("Wall-clock time of all runs: ", FormatWallTime(result.wall_s()), "."));
+    notes.push_back(Text("Wall-clock time of all runs: ", FormatSeconds(result.wall_s()), "."));
   }
   ForEachCell(result, [&](size_t row, size_t column) {
     const CellResult& cell = result.cells[row][column];
@@ -138,12 +139,6 @@ std::string FormatFigure(const Figure& figure) {
   std::optional<double> deviation = figure.deviation();
   return Text(Fixed(figure.mean().value_or(0), 4),
               deviation ? Text(" ± ", Fixed(*deviation, 4)) : "");
-}
-
-std::string FormatWallTime(double seconds) {
-  if (seconds < 120) return Text(Fixed(seconds, seconds < 10 ? 1 : 0), " s");
-  if (seconds < 7200) return Text(Fixed(seconds / 60, 0), " min");
-  return Text(Fixed(seconds / 3600, 1), " h");
 }
 
 std::string FormatText(const TableResult& result) {

@@ -1,10 +1,10 @@
 #include "apps/experiment/results.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 
+#include "metis/core/number.h"
 #include "metis/core/text.h"
 #include "metis/report/run_files.h"
 
@@ -21,10 +21,8 @@ std::vector<uint64_t> SeedsIn(const std::string& directory) {
   for (fs::directory_iterator i(directory, error), end; !error && i != end; i.increment(error)) {
     std::string name = i->path().filename().string();
     if (!name.starts_with(kPrefix) || !i->is_directory()) continue;
-    uint64_t seed = 0;
-    const char* last = name.data() + name.size();
-    auto [rest, wrong] = std::from_chars(name.data() + kPrefix.size(), last, seed);
-    if (wrong == std::errc() && rest == last) seeds.push_back(seed);
+    const std::string_view digits = std::string_view(name).substr(kPrefix.size());
+    if (auto seed = ParseNumber<uint64_t>(digits)) seeds.push_back(*seed);
   }
   std::sort(seeds.begin(), seeds.end());
   return seeds;

@@ -66,7 +66,5 @@ Result<void> WriteTable(const TableResult& result, const std::string& out);
 
 // "0.8121", "0.8121 ± 0.0040"
 std::string FormatFigure(const Figure& figure);
-// "95 s", "12 min", "3.4 h"
-std::string FormatWallTime(double seconds);
 
 }  // namespace metis::apps

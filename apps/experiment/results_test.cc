@@ -145,12 +145,5 @@ TEST(AccuracyAt, TakesTheLatestTestByThen) {
             std::nullopt);
 }
 
-TEST(FormatWallTime, TakesAUnitThatFits) {
-  EXPECT_EQ(FormatWallTime(5.84), "5.8 s");
-  EXPECT_EQ(FormatWallTime(95.2), "95 s");
-  EXPECT_EQ(FormatWallTime(720), "12 min");
-  EXPECT_EQ(FormatWallTime(12'240), "3.4 h");
-}
-
 }  // namespace
 }  // namespace metis::apps

@@ -18,6 +18,7 @@
 #include "apps/siblings.h"
 #include "apps/table.h"
 #include "metis/config/suggest.h"
+#include "metis/core/display.h"
 #include "metis/core/text.h"
 
 namespace metis::apps {
@@ -127,7 +128,7 @@ class Account {
     }
     if (bar_) return;
     std::cerr << work_[job]->run.name << ": "
-              << (end.failure.empty() ? Text("done in ", FormatWallTime(end.wall_s)) : end.failure)
+              << (end.failure.empty() ? Text("done in ", FormatSeconds(end.wall_s)) : end.failure)
               << std::endl;
   }
 
@@ -137,7 +138,7 @@ class Account {
     if (counted_ > 0) {
       const double each = wall_s_ / static_cast<double>(counted_);
       const double rest = each * static_cast<double>(work_.size() - ended) / at_once_;
-      left = Text(", about ", FormatWallTime(rest), " left");
+      left = Text(", about ", FormatSeconds(rest), " left");
     }
     bar_->Update(static_cast<double>(ended) / static_cast<double>(work_.size()),
                  Text(ended, " of ", work_.size(), " runs, ", running, " running", left));

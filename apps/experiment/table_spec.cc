@@ -1,13 +1,13 @@
 #include "apps/experiment/table_spec.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include "metis/config/document.h"
 #include "metis/config/suggest.h"
+#include "metis/core/number.h"
 #include "metis/core/text.h"
 #include "metis/federation/settings.h"
 #include "metis/policy/policy.h"
@@ -97,9 +97,8 @@ Result<void> ReadMoment(const DocumentSection& section, Measure& measure) {
     return {};
   }
   text.remove_suffix(kRounds.size());
-  uint64_t rounds = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rounds);
-  if (error != std::errc() || end != text.data() + text.size() || rounds == 0) {
+  const uint64_t rounds = ParseNumber<uint64_t>(text).value_or(0);
+  if (rounds == 0) {
     return Invalid(Text(section.place.text, ": at = \"", measure.at,
                         "\": must be a time (\"10000s\") or rounds (\"200 rounds\")"));
   }
@@ -117,10 +116,8 @@ Result<std::vector<std::optional<double>>> ReadFigures(const TableSpec& table, c
   std::vector<std::optional<double>> figures;
   std::istringstream words(*entry.value.text());
   for (std::string word; words >> word;) {
-    double figure = 0;
-    auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), figure);
-    const bool read = error == std::errc() && end == word.data() + word.size();
-    if (word != "-" && !(read && figure >= 0 && figure <= 1)) {
+    const double figure = ParseNumber<double>(word).value_or(-1);
+    if (word != "-" && !(figure >= 0 && figure <= 1)) {
       return Invalid(Text(where, ": \"", word, "\" is no accuracy: it must be in [0, 1], or -"));
     }
     figures.push_back(word == "-" ? std::nullopt : std::optional(figure));
@@ -241,10 +238,8 @@ Result<std::vector<std::string>> TableNames(const std::string& experiments) {
 
 std::vector<std::string> SplitAtCommas(std::string_view text) {
   std::vector<std::string> pieces;
-  while (!text.empty()) {
-    size_t comma = std::min(text.find(','), text.size());
-    if (comma > 0) pieces.emplace_back(text.substr(0, comma));
-    text.remove_prefix(std::min(comma + 1, text.size()));
+  for (std::string_view piece : Split(text, ',')) {
+    if (!piece.empty()) pieces.emplace_back(piece);
   }
   return pieces;
 }

@@ -9,6 +9,7 @@
 
 #include "apps/experiment/runs.h"
 #include "apps/experiment/table_spec.h"
+#include "metis/core/testing.h"
 #include "metis/core/text.h"
 
 namespace metis::apps {
@@ -41,13 +42,9 @@ inline void WriteText(const std::filesystem::path& path, std::string_view text) 
 }
 
 // A directory with the small table "small" in it, deleted in the end.
-class SmallExperiment : public testing::Test {
+class SmallExperiment : public FileTest {
  protected:
   SmallExperiment() {
-    const testing::TestInfo& test = *testing::UnitTest::GetInstance()->current_test_info();
-    home_ = std::filesystem::path(testing::TempDir()) /
-            Text("experiment-", test.test_suite_name(), "-", test.name());
-    std::filesystem::remove_all(home_);
     WriteText(home_ / "small/table.toml", kSmallTable);
     for (const char* row : {"uniform", "powerlaw"}) {
       for (const char* policy : {"sync-fedavg", "async-dvw"}) {
@@ -57,8 +54,6 @@ class SmallExperiment : public testing::Test {
       }
     }
   }
-  ~SmallExperiment() override { std::filesystem::remove_all(home_); }
-
   std::string out() const { return (home_ / "out").string(); }
 
   TableSpec ReadTable() const {
@@ -86,7 +81,7 @@ class SmallExperiment : public testing::Test {
     WriteText(std::filesystem::path(run.directory) / "summary.json", summary.dump());
   }
 
-  std::filesystem::path home_;
+  const std::filesystem::path home_ = directory();
 };
 
 }  // namespace metis::apps

@@ -72,13 +72,6 @@ bool TakeText(std::string_view& from, std::string_view& to) {
          TakeBytes(from, static_cast<unsigned char>(length.front()), to);
 }
 
-std::string_view Trim(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r\n";
-  const size_t begin = text.find_first_not_of(kSpace);
-  if (begin == text.npos) return {};
-  return text.substr(begin, text.find_last_not_of(kSpace) + 1 - begin);
-}
-
 }  // namespace
 
 std::string_view NameOf(Role role) { return kRoles[static_cast<size_t>(role)]; }
@@ -114,7 +107,7 @@ Result<Token> ParseToken(std::string_view text) {
         "the token is mistyped or cut off (its checksum is wrong): copy the whole word that `metis "
         "ca invite` printed");
   };
-  const std::optional<std::string> bytes = Decode(Trim(text));
+  const std::optional<std::string> bytes = Decode(Trim(text, " \t\r\n"));
   if (!bytes || bytes->size() <= kChecksumBytes) return mistyped();
   std::string_view rest(bytes->data(), bytes->size() - kChecksumBytes);
   if (Checksum(rest) != bytes->substr(rest.size())) return mistyped();

@@ -8,35 +8,25 @@
 #include <filesystem>
 
 #include "metis/builtin/workload.h"
+#include "metis/core/testing.h"
 #include "metis/core/text.h"
 #include "metis/work/journal.h"
 #include "metis/work/journal_bench.h"
+#include "metis/work/workload_tools.h"
 
 namespace metis::work {
 namespace {
 
-// Fresh tools for every piece of work, as another process would have them.
-class FreshTools final : public Tools {
+class CountingTools final : public WorkloadTools {
  public:
-  explicit FreshTools(const learner::Workload& workload) : workload_(workload) {}
+  using WorkloadTools::WorkloadTools;
 
   Lent<learner::Trainer> Trainer(uint32_t who) override {
     ++trainers;
-    return {workload_.MakeTrainer(LearnerId(who)).release(),
-            std::default_delete<learner::Trainer>()};
-  }
-  Lent<learner::Evaluator> Evaluator(uint32_t who) override {
-    return {workload_.MakeEvaluator(LearnerId(who)).release(),
-            std::default_delete<learner::Evaluator>()};
-  }
-  Lent<learner::Evaluator> Tester(uint32_t part) override {
-    return {workload_.MakeTesters()[part].release(), std::default_delete<learner::Evaluator>()};
+    return WorkloadTools::Trainer(who);
   }
 
   int trainers = 0;
-
- private:
-  const learner::Workload& workload_;
 };
 
 constexpr uint32_t kSite = 1;
@@ -55,9 +45,8 @@ class BenchTest : public testing::TestWithParam<bool> {
                     {.classes = 3, .features = 4, .training_examples = 150, .test_examples = 40},
                     partition, training, 3, true, 11)
                     .value();
-    tools_ = std::make_unique<FreshTools>(*workload_);
+    tools_ = std::make_unique<CountingTools>(*workload_);
   }
-  ~BenchTest() override { std::filesystem::remove(path_); }
 
   Work Epoch(ModelPtr model, LearnerState state, uint64_t cycle, uint64_t epoch) {
     Work work;
@@ -121,9 +110,10 @@ class BenchTest : public testing::TestWithParam<bool> {
     return outcome;
   }
 
-  const std::string path_ = Text(testing::TempDir(), "metis_bench_", GetParam() ? "kept" : "anew");
+  const TemporaryDirectory directory_;
+  const std::string path_ = directory_ / "journal";
   std::unique_ptr<builtin::BuiltinWorkload> workload_;
-  std::unique_ptr<FreshTools> tools_;
+  std::unique_ptr<CountingTools> tools_;
 };
 
 INSTANTIATE_TEST_SUITE_P(Momentum, BenchTest, testing::Values(false, true),

@@ -4,23 +4,10 @@
 
 #include <numeric>
 
-#include "metis/data/partition.h"
+#include "metis/builtin/testing.h"
 
 namespace metis::builtin {
 namespace {
-
-// 180 examples of three classes in unequal shares, the largest first; mini-batches of ten.
-std::unique_ptr<BuiltinWorkload> SmallWorkload(uint32_t learners, bool validation,
-                                               uint64_t seed = 7) {
-  data::PartitionSettings partition;
-  partition.sizes = data::SizeDistribution::kSkewed;
-  learner::TrainingSettings training;
-  training.batch_size = 10;
-  training.validation_fraction = 0.2;
-  const BuiltinData data{
-      .classes = 3, .features = 4, .training_examples = 180, .test_examples = 60};
-  return BuiltinWorkload::Create(data, partition, training, learners, validation, seed).value();
-}
 
 TEST(BuiltinWorkload, AllExamplesTrainWhereNoValidationSetIsNeeded) {
   auto workload = SmallWorkload(4, false);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "metis/config/testing.h"
+#include "metis/core/testing.h"
 #include "metis/core/text.h"
 #include "metis/policy/policy.h"
 
@@ -315,21 +316,10 @@ TEST(ParseConfig, AnAddressHasAHostAndAPort) {
   EXPECT_EQ(Complaint("[network]\nlisten = \"[::1]:0\"\n"), "");
 }
 
-class ReadConfigTest : public ::testing::Test {
- protected:
-  ReadConfigTest() {
-    for (int n = 0; directory_.empty(); ++n) {
-      std::string name = ::testing::TempDir() + "config_test." + std::to_string(n);
-      if (std::filesystem::create_directory(name)) directory_ = name;
-    }
-  }
-  ~ReadConfigTest() override { std::filesystem::remove_all(directory_); }
-
-  std::string directory_;
-};
+class ReadConfigTest : public FileTest {};
 
 TEST_F(ReadConfigTest, ReadsAFileAndNamesItInMessages) {
-  std::string path = directory_ + "/a.toml";
+  std::string path = Path("a.toml");
   std::ofstream(path) << "[federation]\nlearners = 0\n";
   EXPECT_EQ(ReadConfig(path).error().message,
             path + ":2: learners = 0: must be between 1 and 1000000");
@@ -339,22 +329,22 @@ TEST_F(ReadConfigTest, ReadsAFileAndNamesItInMessages) {
 }
 
 TEST_F(ReadConfigTest, SaysHowToMakeAMissingFile) {
-  Error error = ReadConfig(directory_ + "/no.toml").error();
+  Error error = ReadConfig(Path("no.toml")).error();
   EXPECT_EQ(error.code, ErrorCode::kNotFound);
-  EXPECT_EQ(error.message, directory_ + "/no.toml: there is no such file; `metis init " +
-                               directory_ + "/no.toml` writes one");
+  const std::string path = Path("no.toml");
+  EXPECT_EQ(error.message, path + ": there is no such file; `metis init " + path + "` writes one");
 }
 
 TEST_F(ReadConfigTest, RefusesADirectory) {
-  Error error = ReadConfig(directory_).error();
+  Error error = ReadConfig(directory().string()).error();
   EXPECT_EQ(error.code, ErrorCode::kUnavailable);
-  EXPECT_EQ(error.message, directory_ + ": is a directory, not a file");
+  EXPECT_EQ(error.message, directory().string() + ": is a directory, not a file");
 }
 
 TEST_F(ReadConfigTest, SaysWhyAFileCannotBeRead) {
   EXPECT_THAT(ReadConfig("/proc/self/mem").error().message,
               StartsWith("/proc/self/mem: can't be read: "));
-  std::string path = directory_ + "/secret.toml";
+  std::string path = Path("secret.toml");
   std::ofstream(path) << "";
   std::filesystem::permissions(path, std::filesystem::perms::none);
   if (std::ifstream(path)) GTEST_SKIP() << "this user may read everything";

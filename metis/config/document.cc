@@ -1,9 +1,9 @@
 #include "metis/config/document.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
+#include "metis/core/number.h"
 #include "metis/core/text.h"
 
 namespace {
@@ -128,24 +128,14 @@ Result<Document> ParseDocument(std::string_view text, std::string_view source_na
   return document;
 }
 
-namespace {
-template <typename T>
-bool ReadsAs(std::string_view text, T& number) {
-  auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && rest == text.data() + text.size() && !text.empty();
-}
-}  // namespace
-
 Value ScanValue(std::string_view text, Place place) {
   Value value{.data = {}, .written = std::string(text), .place = std::move(place)};
-  int64_t whole = 0;
-  double number = 0;
   if (text == "true" || text == "false") {
     value.data = text == "true";
-  } else if (ReadsAs(text, whole)) {
-    value.data = whole;
-  } else if (ReadsAs(text, number)) {
-    value.data = number;
+  } else if (const std::optional<int64_t> whole = ParseNumber<int64_t>(text)) {
+    value.data = *whole;
+  } else if (const std::optional<double> number = ParseNumber<double>(text)) {
+    value.data = *number;
   } else {
     if (text.size() >= 2 && text.front() == '"' && text.back() == '"') {
       text = text.substr(1, text.size() - 2);

@@ -1,9 +1,10 @@
 #include "metis/config/keys.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "metis/config/part_keys.h"
+#include "metis/core/number.h"
+#include "metis/core/text.h"
 #include "metis/policy/policy.h"
 
 namespace metis::config {
@@ -56,10 +57,7 @@ Result<void> ReadSomeText(std::string_view text, std::string& value) {
 Result<void> ReadAddress(std::string_view text, std::string& address) {
   const size_t colon = text.rfind(':');
   const std::string_view port = colon == text.npos ? "" : text.substr(colon + 1);
-  uint32_t number = 65'536;
-  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
-  const bool whole = error == std::errc() && end == port.data() + port.size();
-  if (colon == 0 || !whole || number > 65'535) {
+  if (colon == 0 || !ParseNumber<uint16_t>(port)) {
     return Invalid("must be HOST:PORT with a port from 0 to 65535, e.g. \"0.0.0.0:7740\"");
   }
   address = text;
@@ -72,16 +70,16 @@ constexpr std::string_view kNameCharacters =
 // The names of certificates; whether there are such is seen when they call.
 Result<void> ReadNames(std::string_view text, std::vector<std::string>& names) {
   std::vector<std::string> read;
-  while (text != kNone && !text.empty()) {
-    const size_t comma = std::min(text.find(','), text.size());
-    std::string_view name = text.substr(0, comma);
-    while (name.starts_with(' ')) name.remove_prefix(1);
-    while (name.ends_with(' ')) name.remove_suffix(1);
+  if (text == kNone) text = "";
+  if (text.size() > 1 && text.ends_with(',')) text.remove_suffix(1);
+  std::vector<std::string_view> pieces;
+  if (!text.empty()) pieces = Split(text, ',');
+  for (std::string_view name : pieces) {
+    name = Trim(name);
     if (name.empty() || name.size() > 64 || name.find_first_not_of(kNameCharacters) != name.npos) {
       return Invalid(Text("\"", name, "\" is no name: 1 to 64 letters, digits, - _ . are"));
     }
     read.emplace_back(name);
-    text.remove_prefix(std::min(comma + 1, text.size()));
   }
   names = std::move(read);
   return {};

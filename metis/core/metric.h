@@ -5,6 +5,8 @@
 #include <array>
 #include <string_view>
 
+#include "metis/core/enum_name.h"  // whoever has a metric names it
+
 namespace metis {
 
 enum class Metric { kMicroF1, kAccuracy, kMacroF1, kGeometricMean, kMatthews, kR2 };

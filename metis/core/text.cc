@@ -39,6 +39,21 @@ std::string Join(const std::vector<std::string>& pieces, std::string_view separa
   return out;
 }
 
+std::vector<std::string_view> Split(std::string_view text, char separator) {
+  std::vector<std::string_view> pieces;
+  for (size_t end; (end = text.find(separator)) != text.npos; text.remove_prefix(end + 1)) {
+    pieces.push_back(text.substr(0, end));
+  }
+  pieces.push_back(text);
+  return pieces;
+}
+
+std::string_view Trim(std::string_view text, std::string_view around) {
+  const size_t begin = text.find_first_not_of(around);
+  if (begin == text.npos) return {};
+  return text.substr(begin, text.find_last_not_of(around) + 1 - begin);
+}
+
 namespace {
 // Insertions, deletions and substitutions between two words (Levenshtein).
 size_t EditDistance(std::string_view a, std::string_view b) {

@@ -6,20 +6,12 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <vector>
 
 #include "metis/core/ids.h"
 #include "metis/core/time.h"
 
 namespace metis {
-
-// The word for a value of an enum, of those that EnumNames() of its type lists.
-template <typename Enum>
-requires std::is_enum_v<Enum>
-constexpr std::string_view NameOf(Enum value) {
-  return EnumNames(value)[static_cast<size_t>(value)];
-}
 
 namespace text_internal {
 void Append(std::string& out, std::string_view piece);
@@ -58,6 +50,13 @@ std::string Text(const Pieces&... pieces) {
 
 // "a, b, c"
 std::string Join(const std::vector<std::string>& pieces, std::string_view separator = ", ");
+
+// The pieces between the separators, as they are: "a,,b" has an empty one, "" is one empty piece.
+// Views into `text`.
+std::vector<std::string_view> Split(std::string_view text, char separator);
+
+// Without the characters of `around` at both ends.
+std::string_view Trim(std::string_view text, std::string_view around = " ");
 
 // The candidate that is fewest edits away from `word`, if it is close enough to be a slip of the
 // keyboard; else empty. For "did you mean ...?".

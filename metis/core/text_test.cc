@@ -41,6 +41,23 @@ TEST(Text, JoinPutsTheSeparatorBetween) {
   EXPECT_EQ(Join({}), "");
 }
 
+TEST(Text, SplitKeepsEveryPiece) {
+  using Pieces = std::vector<std::string_view>;
+  EXPECT_EQ(Split("a,b", ','), Pieces({"a", "b"}));
+  EXPECT_EQ(Split("a, b,", ','), Pieces({"a", " b", ""}));
+  EXPECT_EQ(Split(",,", ','), Pieces({"", "", ""}));
+  EXPECT_EQ(Split("a,b", '.'), Pieces({"a,b"}));
+  EXPECT_EQ(Split("", ','), Pieces({""}));
+}
+
+TEST(Text, TrimTakesTheSpacesAround) {
+  EXPECT_EQ(Trim("  a b "), "a b");
+  EXPECT_EQ(Trim("\ta"), "\ta");
+  EXPECT_EQ(Trim("\t a\r\n", " \t\r\n"), "a");
+  EXPECT_EQ(Trim("   "), "");
+  EXPECT_EQ(Trim(""), "");
+}
+
 TEST(Text, NearestFindsTheSlipOfTheKeyboard) {
   std::vector<std::string> words = {"policy", "protocol", "seed", "duration"};
   EXPECT_EQ(Nearest("polcy", words), "policy");

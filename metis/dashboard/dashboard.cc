@@ -14,11 +14,11 @@
 #include <utility>
 
 #include "metis/core/text.h"
-#include "metis/dashboard/bounded_pool.h"
 #include "metis/dashboard/history.h"
 #include "metis/dashboard/hosts.h"
 #include "metis/dashboard/metrics.h"
 #include "metis/dashboard/page.h"
+#include "metis/machine/worker_pool.h"
 
 namespace metis::dashboard {
 namespace {
@@ -42,6 +42,17 @@ constexpr char kJson[] = "application/json; charset=utf-8";
 constexpr char kPlain[] = "text/plain; charset=utf-8";
 
 using TextPtr = std::shared_ptr<const std::string>;
+
+// What is accepted while the queue is full waits, and further connections stay with the kernel: no
+// flood of requests takes more threads of the controller than these.
+class RequestQueue final : public httplib::TaskQueue {
+ public:
+  void enqueue(std::function<void()> job) override { pool_.Post(std::move(job)); }
+  void shutdown() override { pool_.Stop(); }
+
+ private:
+  machine::WorkerPool pool_{kThreads, kQueue};
+};
 
 // Sent as it is: the library would compress it anew for every request, at a high price.
 void Send(Response& response, const std::string& type, TextPtr text) {
@@ -146,7 +157,7 @@ class HttpDashboard : public Dashboard {
 };
 
 Result<void> HttpDashboard::Open() {
-  server_.new_task_queue = [] { return new BoundedPool(kThreads, kQueue); };
+  server_.new_task_queue = [] { return new RequestQueue; };
   server_.set_keep_alive_max_count(1);  // an idle connection would hold a thread
   server_.set_keep_alive_timeout(kPatienceS);
   server_.set_read_timeout(kPatienceS);

@@ -12,6 +12,7 @@
 
 #include "metis/core/text.h"
 #include "metis/dashboard/page.h"
+#include "metis/machine/testing.h"
 
 namespace metis::dashboard {
 namespace {
@@ -56,12 +57,9 @@ class DashboardTest : public ::testing::Test {
   }
 
   int Connect() {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<uint16_t>(port_));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const sockaddr_in address = machine::LoopbackAddress(static_cast<uint16_t>(port_));
     const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    EXPECT_EQ(::connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    EXPECT_EQ(::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
     return socket;
   }
 

@@ -5,8 +5,9 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
+#include <optional>
 
+#include "metis/core/number.h"
 #include "metis/core/text.h"
 
 namespace metis::dashboard {
@@ -44,13 +45,12 @@ Result<ListenAddress> ParseListenAddress(std::string_view text) {
   } else if (host.find(':') != host.npos) {
     host = "";  // which colon would be the port's?
   }
-  ListenAddress address{std::string(host)};
-  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), address.port);
-  if (host.empty() || error != std::errc() || end != port.data() + port.size()) {
+  const std::optional<uint16_t> number = ParseNumber<uint16_t>(port);
+  if (host.empty() || !number) {
     return Invalid(Text("\"", text, "\" is no HOST:PORT with a port from 0 to 65535, ",
                         "e.g. \"127.0.0.1:7741\" or \"[::1]:7741\""));
   }
-  return address;
+  return ListenAddress{std::string(host), *number};
 }
 
 std::string UrlOf(const ListenAddress& address) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "metis/core/number.h"
 #include "metis/core/text.h"
 #include "metis/data/byte_reader.h"
 #include "metis/data/dataset.h"
@@ -123,7 +124,7 @@ std::string FormatClassTable(const std::vector<std::string>& titles,
   METIS_CHECK(titles.empty() || titles.size() == classes);
   for (size_t c = 0; c < classes; ++c) {
     const std::string plain = titles.empty() ? Text(c) : Unquoted(titles[c]);
-    const bool quote = plain.find(',') != plain.npos || Trim(plain) != plain;
+    const bool quote = plain.find(',') != plain.npos || Trim(plain, " \t\r") != plain;
     text += quote ? Text(",\"", plain, "\"") : Text(",", plain);
   }
   text += "\n";

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "metis/core/number.h"
 #include "metis/core/text.h"
 #include "metis/data/byte_reader.h"
 #include "metis/data/fields.h"

@@ -4,9 +4,9 @@
 #include <set>
 
 #include "metis/core/check.h"
+#include "metis/core/number.h"
 #include "metis/core/random.h"
 #include "metis/core/text.h"
-#include "metis/data/fields.h"
 
 namespace metis::data {
 namespace {

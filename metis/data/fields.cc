@@ -3,14 +3,11 @@
 #include "metis/core/text.h"
 
 namespace metis::data {
+namespace {
 
-std::string_view Trim(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r')) {
-    text.remove_suffix(1);
-  }
-  return text;
-}
+std::string_view TrimField(std::string_view text) { return Trim(text, " \t\r"); }
+
+}  // namespace
 
 std::string Shown(std::string_view field) {
   std::string shown;
@@ -27,7 +24,7 @@ Result<void> SplitFields(std::string_view line, std::string_view path, size_t nu
   fields.clear();
   if (number == 1 && line.starts_with("\xef\xbb\xbf")) line.remove_prefix(3);
   for (bool more = true; more;) {
-    std::string_view rest = Trim(line);
+    std::string_view rest = TrimField(line);
     size_t end;
     if (rest.starts_with('"')) {
       size_t close = rest.find('"', 1);
@@ -36,14 +33,14 @@ Result<void> SplitFields(std::string_view line, std::string_view path, size_t nu
       }
       std::string_view after = rest.substr(close + 1);
       end = after.find(',');
-      if (!Trim(after.substr(0, end)).empty()) {
+      if (!TrimField(after.substr(0, end)).empty()) {
         return AtField(path, number, fields.size(), "text follows the closing quote");
       }
       fields.push_back(rest.substr(1, close - 1));
       line = after;
     } else {
       end = line.find(',');
-      fields.push_back(Trim(line.substr(0, end)));
+      fields.push_back(TrimField(line.substr(0, end)));
     }
     more = end != line.npos;
     if (more) line.remove_prefix(end + 1);

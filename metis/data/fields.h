@@ -1,30 +1,15 @@
-// The fields of a line of CSV, and numbers in text: what all readers of text share. Pure functions:
-// any thread may call them.
+// The fields of a line of CSV and how they are shown in messages: what the readers of tables share.
+// Pure functions: any thread may call them.
 #pragma once
 
-#include <charconv>
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include "metis/core/result.h"
 
 namespace metis::data {
-
-// The whole of `text` as a number, else nothing.
-template <typename T>
-std::optional<T> ParseNumber(std::string_view text) {
-  T value{};
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
-// Without spaces and tabs around it, and without a carriage return at its end.
-std::string_view Trim(std::string_view text);
 
 // A field as it is shown in a message: binary rubbish must not fill the screen.
 std::string Shown(std::string_view field);

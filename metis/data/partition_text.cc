@@ -1,8 +1,8 @@
 // The words in which a partition is asked for.
 #include <optional>
 
+#include "metis/core/number.h"
 #include "metis/core/text.h"
-#include "metis/data/fields.h"
 #include "metis/data/partition.h"
 
 namespace metis::data {

@@ -1,6 +1,7 @@
 // Members of a zip archive, stored or deflated, as far as NPZ files need it. No zip64: a member or
 // an archive of 4 GiB and more is refused, and so is an encrypted one. Lengths are believed only as
-// far as the archive can hold them. A pure function over bytes: any thread may call it.
+// far as the archive can hold them. A pure function over bytes: any thread may call it. On zlib
+// alone: with libzip half of this would remain (the bounds, and errors that name an offset).
 #pragma once
 
 #include <cstdint>

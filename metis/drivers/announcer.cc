@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "metis/core/enum_name.h"
 #include "metis/core/text.h"
 
 namespace metis::drivers {

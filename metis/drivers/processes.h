@@ -18,11 +18,11 @@
 #include "metis/drivers/event_loop.h"
 #include "metis/drivers/learner_host.h"
 #include "metis/drivers/observer_host.h"
-#include "metis/drivers/site_tools.h"
 #include "metis/drivers/thread_worker.h"
 #include "metis/learner/evaluator.h"
 #include "metis/learner/trainer.h"
 #include "metis/work/bench.h"
+#include "metis/work/site_tools.h"
 
 namespace metis::drivers {
 
@@ -79,7 +79,7 @@ struct Workshop : OwnLoop {
   const bool keeps_state;
   const uint32_t parts;
   Ending ending;
-  SiteTools tools;
+  work::SiteTools tools;
   work::ToolBench bench;
   ThreadWorker worker;  // last: its threads end before what they use
 };

@@ -1,4 +1,5 @@
 // The controller's progress: phases, timers, tests, and the end.
+#include "metis/core/enum_name.h"
 #include "metis/core/planted.h"
 #include "metis/core/text.h"
 #include "metis/federation/controller.h"

@@ -7,10 +7,9 @@ namespace metis::federation {
 bool StopCriteria::Tested(Version version, double accuracy, ModelPtr model) {
   ++tests_;
   latest_accuracy_ = accuracy;
-  bool best = best_model_ == nullptr || accuracy > best_accuracy_ ||
-              (Planted(PlantedBug::kPatienceOfEquals) && accuracy == best_accuracy_);
+  const bool best = best_.Offer(accuracy) ||
+                    (Planted(PlantedBug::kPatienceOfEquals) && accuracy == best_accuracy());
   if (best) {
-    best_accuracy_ = accuracy;
     best_version_ = version;
     best_model_ = std::move(model);
     tests_since_best_ = 0;
@@ -26,7 +25,7 @@ std::optional<StopReason> StopCriteria::Met(uint64_t commits, uint64_t requests,
   if (settings_.requests && requests >= *settings_.requests) return StopReason::kRequests;
   if (tests_ == 0) return std::nullopt;
   const bool again = !Planted(PlantedBug::kTargetMissed) || tests_since_best_ > 0;
-  if (settings_.target_accuracy && best_accuracy_ >= *settings_.target_accuracy && again) {
+  if (settings_.target_accuracy && best_accuracy() >= *settings_.target_accuracy && again) {
     return StopReason::kTargetAccuracy;
   }
   if (settings_.patience && tests_since_best_ >= *settings_.patience) return StopReason::kPatience;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "metis/core/best_score.h"
 #include "metis/core/ids.h"
 #include "metis/core/model.h"
 #include "metis/federation/action.h"
@@ -25,7 +26,7 @@ class StopCriteria {
 
   uint64_t tests() const { return tests_; }
   double latest_accuracy() const { return latest_accuracy_; }
-  double best_accuracy() const { return best_accuracy_; }
+  double best_accuracy() const { return best_.score().value_or(0); }
   Version best_version() const { return best_version_; }
   const ModelPtr& best_model() const { return best_model_; }  // null before the first test
 
@@ -34,7 +35,9 @@ class StopCriteria {
     archive("tests", criteria.tests_);
     archive("tests_since_best", criteria.tests_since_best_);
     archive("latest_accuracy", criteria.latest_accuracy_);
-    archive("best_accuracy", criteria.best_accuracy_);
+    double best_accuracy = criteria.best_accuracy();
+    archive("best_accuracy", best_accuracy);
+    criteria.best_ = criteria.tests_ > 0 ? BestScore(best_accuracy) : BestScore();
     archive("best_version", criteria.best_version_);
     archive("best_model", criteria.best_model_);
   }
@@ -44,7 +47,7 @@ class StopCriteria {
   uint64_t tests_ = 0;
   uint64_t tests_since_best_ = 0;
   double latest_accuracy_ = 0;
-  double best_accuracy_ = 0;
+  BestScore best_;  // accuracy
   Version best_version_;
   ModelPtr best_model_;
 };

@@ -1,10 +1,8 @@
 #include "metis/federation/validation_cycle.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "metis/core/check.h"
 #include "metis/core/planted.h"
 
 namespace metis::federation {
@@ -35,13 +33,6 @@ bool ValidationCycle::EpochEnded(double validation_loss, uint64_t staleness) {
   }
   if (ask) trigger_->Asked(staleness);
   return ask;
-}
-
-double Median(std::vector<double> values) {
-  METIS_CHECK(!values.empty());
-  std::sort(values.begin(), values.end());
-  size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
 }  // namespace metis::federation

@@ -36,7 +36,4 @@ class ValidationCycle {
   CycleRecord record_;
 };
 
-// The middle value; the mean of the two middle ones where their number is even. Checked: not empty.
-double Median(std::vector<double> values);
-
 }  // namespace metis::federation

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "metis/core/best_score.h"
 #include "metis/core/text.h"
 #include "metis/report/light_reader.h"
 #include "metis/report/run_directory.h"
@@ -44,10 +45,11 @@ class Gatherer final : public drivers::Recorder {
       shown.cycles = learner.reasons;
       status_.rejected += learner.rejected;
     }
+    BestScore best;
     for (const report::TestPoint& test : summary_.tests()) {
       const TestStatus point{test.time.seconds(), test.version.value(), test.requests,
                              test.accuracy, test.loss};
-      if (!status_.best || point.accuracy > status_.best->accuracy) status_.best = point;
+      if (best.Offer(point.accuracy)) status_.best = point;
     }
     return std::move(status_);
   }

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "metis/core/testing.h"
 #include "metis/federation/testing.h"
 #include "metis/report/run_directory.h"
 
@@ -13,16 +14,12 @@ namespace {
 using federation::Harness;
 using federation::SettingsFor;
 
-class LastKnown : public testing::Test {
+class LastKnown : public FileTest {
  protected:
-  LastKnown()
-      : run_(Text(testing::TempDir(), "/last-known-",
-                  testing::UnitTest::GetInstance()->current_test_info()->name())) {
-    std::filesystem::remove_all(run_);
+  LastKnown() {
     writer_ = report::RunWriter::Create(run_, "", harness_.initial(), false, report::Record::kLight)
                   .value();
   }
-  ~LastKnown() override { std::filesystem::remove_all(run_); }
 
   void Tell() {
     writer_->Event(harness_.now(), harness_.history().back().second);
@@ -48,7 +45,7 @@ class LastKnown : public testing::Test {
     }
   }
 
-  const std::string run_;
+  const std::string run_ = Path("run");
   Harness harness_{SettingsFor("async-fedavg", 2)};
   std::unique_ptr<report::RunWriter> writer_;
 };

@@ -1,11 +1,10 @@
 #include "metis/operations/status_board.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <fstream>
 
+#include "metis/core/enum_name.h"
 #include "metis/core/text.h"
+#include "metis/machine/memory.h"
 #include "metis/report/part_done.h"
 
 namespace metis::operations {
@@ -105,7 +104,7 @@ void StatusBoard::Publish(const Controller& controller, const drivers::HostView&
   }
   status->requests_per_minute = PerMinute(recent_.size(), view.now);
   ShowParticipants(controller, view, around, *status);
-  status->memory_bytes = ResidentBytes();
+  status->memory_bytes = machine::ResidentBytes();
   status->bytes_received = around.bytes_received;
   status->bytes_sent = around.bytes_sent;
   status->connected = static_cast<uint32_t>(around.connected.size());
@@ -197,14 +196,6 @@ void StatusBoard::ShowParticipants(const Controller& controller, const drivers::
 double StatusBoard::PerMinute(uint64_t count, Instant now) const {
   const double window = std::clamp(now.seconds(), kLeastRateWindowS, kRateWindowS);
   return static_cast<double>(count) * 60 / window;
-}
-
-uint64_t ResidentBytes() {
-  std::ifstream file("/proc/self/statm");
-  uint64_t size = 0;
-  uint64_t resident = 0;
-  file >> size >> resident;
-  return resident * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
 }  // namespace metis::operations

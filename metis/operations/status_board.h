@@ -70,7 +70,4 @@ class StatusBoard final : public drivers::Recorder {
   std::shared_ptr<const Status> latest_;  // guarded by mutex_
 };
 
-// Resident memory of this process; 0 where the system does not tell.
-uint64_t ResidentBytes();
-
 }  // namespace metis::operations

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "metis/core/median.h"
 #include "metis/core/planted.h"
 #include "metis/federation/validation_cycle.h"
 #include "metis/policy/parts.h"
@@ -114,7 +115,7 @@ class Trigger final : public federation::Trigger {
     switch (statistic_) {
       case Statistic::kMedian:
         if (Planted(PlantedBug::kWrongMedian)) return first_staleness_[window_ / 2];
-        return federation::Median(first_staleness_);
+        return Median(first_staleness_);
       case Statistic::kMean:
         return std::accumulate(first_staleness_.begin(), first_staleness_.end(), 0.0) /
                static_cast<double>(first_staleness_.size());

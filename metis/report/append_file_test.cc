@@ -8,6 +8,7 @@
 #include <iterator>
 #include <string>
 
+#include "metis/core/testing.h"
 #include "metis/core/text.h"
 #include "metis/report/testing.h"
 
@@ -16,17 +17,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class AppendFileTest : public testing::Test {
+class AppendFileTest : public FileTest {
  protected:
-  AppendFileTest() : path_(fs::path(testing::TempDir()) / Text("append-", ::getpid())) {}
-  ~AppendFileTest() override { fs::remove(path_); }
-
   std::string Content() const {
     std::ifstream in(path_, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};
   }
 
-  const fs::path path_;
+  const fs::path path_ = Path("appended");
 };
 
 TEST_F(AppendFileTest, KeepsWhatAnEarlierLifeWroteUpToTheCut) {

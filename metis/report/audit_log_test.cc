@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "metis/core/testing.h"
 #include "metis/core/text.h"
 #include "metis/report/json_archive.h"
 
@@ -21,14 +22,8 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-class AuditLogTest : public testing::Test {
+class AuditLogTest : public FileTest {
  protected:
-  AuditLogTest()
-      : path_((fs::path(testing::TempDir()) / Text("audit-", ::getpid(), ".jsonl")).string()) {
-    fs::remove(path_);
-  }
-  ~AuditLogTest() override { fs::remove(path_); }
-
   std::vector<std::string> Lines() const {
     std::ifstream in(path_);
     std::vector<std::string> lines;
@@ -36,7 +31,7 @@ class AuditLogTest : public testing::Test {
     return lines;
   }
 
-  const std::string path_;
+  const std::string path_ = Path("audit.jsonl");
   const std::string when_ = "2024-05-17T09:30:00Z";
 };
 

@@ -9,6 +9,7 @@
 #include <map>
 
 #include "metis/core/random.h"
+#include "metis/core/testing.h"
 #include "metis/drivers/durable_controller.h"
 #include "metis/drivers/testing.h"
 #include "metis/report/run_directory.h"
@@ -41,10 +42,9 @@ void ExpectSame(const Files& found, const Files& expected) {
   }
 }
 
-class ContinueRun : public testing::Test {
+class ContinueRun : public FileTest {
  protected:
-  ContinueRun() : home_(fs::path(testing::TempDir()) / Text("continue-", ::getpid())) {
-    fs::remove_all(home_);
+  ContinueRun() {
     drivers::PlayToTheEnd(harness_);
     federation::Harness again(harness_.settings());
     for (const auto& [time, event] : history()) {
@@ -53,8 +53,6 @@ class ContinueRun : public testing::Test {
       caused_.push_back(again.actions());
     }
   }
-  ~ContinueRun() override { fs::remove_all(home_); }
-
   std::string PathOf(const std::string& name) const { return (home_ / name).string(); }
   const std::vector<std::pair<Instant, federation::Event>>& history() const {
     return harness_.history();
@@ -84,7 +82,7 @@ class ContinueRun : public testing::Test {
     return FilesOf(home_ / "whole");
   }
 
-  const fs::path home_;
+  const fs::path home_ = directory();
   federation::Harness harness_{federation::SettingsFor("async-dvw", 3)};
   std::vector<std::vector<federation::Action>> caused_;  // by each event
 };

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "metis/core/archive.h"
+#include "metis/core/enum_name.h"
 #include "metis/core/fingerprint.h"
 #include "metis/core/text.h"
 

@@ -1,14 +1,12 @@
 #include "metis/report/light_reader.h"
 
-#include <cerrno>
 #include <charconv>
-#include <cstring>
-#include <fstream>
 #include <optional>
 #include <string_view>
 
 #include "metis/core/text.h"
 #include "metis/report/json_archive.h"
+#include "metis/report/record_lines.h"
 
 namespace metis::report {
 namespace {
@@ -40,15 +38,11 @@ std::optional<Heading> Glance(std::string_view line) {
   return std::nullopt;
 }
 
-Result<Heading> HeadingOf(const Json& json) {
-  if (!json.is_object()) return Invalid("no JSON object: is it cut off?");
-  auto time = json.find("t_ns");
-  if (time == json.end() || !time->is_number_integer()) return Invalid("\"t_ns\" is missing");
+Result<Heading> HeadingOf(const TimedLine& line) {
   for (const char* word : {"event", "note"}) {
-    auto name = json.find(word);
-    if (name == json.end() || !name->is_string()) continue;
-    return Heading{Instant::FromNanoseconds(time->get<int64_t>()), name->get<std::string>(),
-                   std::string_view(word) == "event"};
+    const auto name = line.json.find(word);
+    if (name == line.json.end() || !name->is_string()) continue;
+    return Heading{line.time, name->get<std::string>(), std::string_view(word) == "event"};
   }
   return Invalid("neither an event nor a note");
 }
@@ -112,10 +106,12 @@ Result<bool> ReadLine(const std::string& text, uint64_t most_events, LineTeller&
   std::optional<Heading> heading = Glance(text);
   Json json;
   if (!heading || LineTeller::Wants(heading->name)) {
-    json = Json::parse(text, nullptr, false);
-    Result<Heading> parsed = HeadingOf(json);
+    Result<TimedLine> line = ParseTimedLine(text);
+    if (!line) return line.error();
+    Result<Heading> parsed = HeadingOf(*line);
     if (!parsed) return parsed.error();
     heading = *std::move(parsed);
+    json = std::move(line->json);
   }
   if (heading->is_event && read.events == most_events) return false;
   if (heading->is_event) ++read.events;
@@ -133,34 +129,32 @@ Result<bool> ReadLine(const std::string& text, uint64_t most_events, LineTeller&
 
 Result<LightRead> ReadLightly(const std::filesystem::path& events, drivers::Recorder& listener,
                               uint64_t most_events) {
-  std::ifstream file(events, std::ios::binary);
-  if (!file) return NotFound(Text("cannot read ", events.string(), ": ", std::strerror(errno)));
+  Result<RecordLines> lines = RecordLines::Open(events);
+  if (!lines) return lines.error();
   LineTeller teller(listener);
   LightRead read;
-  std::string text;
-  for (uint64_t number = 1; std::getline(file, text); ++number) {
-    if (file.eof()) {  // no end of line
-      read.torn = true;
-      break;
-    }
-    Result<bool> more = ReadLine(text, most_events, teller, read);
-    if (!more) return more.error().In(Text(events.string(), ":", number));
+  for (;;) {
+    Result<const std::string*> text = lines->Next();
+    if (!text) return text.error();
+    if (*text == nullptr) break;
+    Result<bool> more = ReadLine(**text, most_events, teller, read);
+    if (!more) return lines->Here(more.error());
     if (!*more) break;
   }
-  if (file.bad()) return Unavailable(Text(events.string(), " cannot be read to its end"));
+  read.torn = lines->torn();
   return read;
 }
 
 Result<uint64_t> CountEvents(const std::filesystem::path& events) {
-  std::ifstream file(events, std::ios::binary);
-  if (!file) return NotFound(Text("cannot read ", events.string(), ": ", std::strerror(errno)));
-  uint64_t count = 0;
-  for (std::string text; std::getline(file, text) && !file.eof();) {
-    const std::optional<Heading> heading = Glance(text);
+  Result<RecordLines> lines = RecordLines::Open(events);
+  if (!lines) return lines.error();
+  for (uint64_t count = 0;;) {
+    Result<const std::string*> text = lines->Next();
+    if (!text) return text.error();
+    if (*text == nullptr) return count;
+    const std::optional<Heading> heading = Glance(**text);
     if (heading && heading->is_event) ++count;
   }
-  if (file.bad()) return Unavailable(Text(events.string(), " cannot be read to its end"));
-  return count;
 }
 
 }  // namespace metis::report

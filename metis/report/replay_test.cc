@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "metis/core/testing.h"
 #include "metis/core/text.h"
 #include "metis/drivers/testing.h"
 
@@ -20,10 +21,9 @@ namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::HasSubstr;
 
-class ReplayTest : public testing::Test {
+class ReplayTest : public FileTest {
  protected:
-  ReplayTest() : home_(fs::path(testing::TempDir()) / Text("replay-", ::getpid())) {
-    fs::remove_all(home_);
+  ReplayTest() {
     drivers::PlayToTheEnd(harness_);
     auto writer = RunWriter::Create(home_.string(), "", harness_.initial(), false).value();
     federation::Harness again(harness_.settings());
@@ -41,7 +41,6 @@ class ReplayTest : public testing::Test {
     for (std::string line; std::getline(events, line);) lines_.push_back(Json::parse(line));
     summary_ = ReadRunJson(home_ / kSummaryFile).value();
   }
-  ~ReplayTest() override { fs::remove_all(home_); }
 
   Result<Replayed> ReplayRun() {
     Result<std::unique_ptr<RunReader>> run = RunReader::Open(home_.string());
@@ -70,7 +69,7 @@ class ReplayTest : public testing::Test {
     return at - 1;
   }
 
-  const fs::path home_;
+  const fs::path home_ = Path("run");
   federation::Harness harness_{federation::SettingsFor("async-dvw", 3)};
   std::vector<Json> lines_;
   Json summary_;

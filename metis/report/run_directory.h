@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 
@@ -21,6 +22,7 @@
 #include "metis/drivers/recorder.h"
 #include "metis/report/append_file.h"
 #include "metis/report/json_archive.h"
+#include "metis/report/record_lines.h"
 #include "metis/report/run_files.h"
 #include "metis/report/summary.h"
 
@@ -116,7 +118,7 @@ class RunReader {
     Content content;
   };
   Result<Line> Next();
-  uint64_t line_number() const { return line_number_; }
+  uint64_t line_number() const { return events_->number(); }
 
  private:
   explicit RunReader(std::string directory) : directory_(std::move(directory)) {}
@@ -129,9 +131,8 @@ class RunReader {
   std::unique_ptr<ModelPool> pool_;
   ModelPtr initial_;
   Json summary_;
-  std::ifstream events_;
+  std::optional<RecordLines> events_;  // always there once it is open
   std::ifstream models_;
-  uint64_t line_number_ = 0;
 };
 
 }  // namespace metis::report

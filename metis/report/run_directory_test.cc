@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <limits>
 
+#include "metis/core/testing.h"
 #include "metis/core/text.h"
 #include "metis/report/testing.h"
 
@@ -19,15 +20,9 @@ using testing::AllOf;
 using testing::EndsWith;
 using testing::HasSubstr;
 
-class RunDirectoryTest : public testing::Test {
+class RunDirectoryTest : public FileTest {
  protected:
-  RunDirectoryTest()
-      : directory_(fs::path(testing::TempDir()) /
-                   testing::UnitTest::GetInstance()->current_test_info()->name()),
-        pool_(ModelSchema::Create({{"weight", {2, 3}}, {"bias", {2}}}).value()) {
-    fs::remove_all(directory_);
-  }
-  ~RunDirectoryTest() override { fs::remove_all(directory_); }
+  RunDirectoryTest() : pool_(ModelSchema::Create({{"weight", {2, 3}}, {"bias", {2}}}).value()) {}
 
   ModelPtr Filled(float first) {
     ModelDraft draft = pool_.Draft();
@@ -64,7 +59,7 @@ class RunDirectoryTest : public testing::Test {
             federation::TimerFired{{federation::TimerId::Kind::kLease, 3}}};
   }
 
-  fs::path directory_;
+  const fs::path directory_ = Path("run");
   ModelPool pool_;
 };
 

@@ -5,9 +5,11 @@
 #include <filesystem>
 #include <set>
 
+#include "metis/core/best_score.h"
 #include "metis/core/confusion.h"
+#include "metis/core/enum_name.h"
+#include "metis/core/median.h"
 #include "metis/core/text.h"
-#include "metis/federation/validation_cycle.h"
 #include "metis/report/light_reader.h"
 #include "metis/report/run_directory.h"
 #include "metis/report/summary.h"
@@ -223,9 +225,9 @@ std::optional<double> RunFigures::final_accuracy() const {
 }
 
 std::optional<double> RunFigures::best_accuracy() const {
-  std::optional<double> best;
-  for (const TestFigures& test : tests) best = std::max(best.value_or(0), test.accuracy);
-  return best;
+  BestScore best;
+  for (const TestFigures& test : tests) best.Offer(test.accuracy);
+  return best.score();
 }
 
 const TestFigures* RunFigures::Reaching(double accuracy) const {
@@ -241,7 +243,7 @@ Spread SpreadOf(const std::vector<double>& values) {
   double sum = 0;
   for (double value : values) sum += value;
   spread.mean = sum / count;
-  spread.median = federation::Median(values);
+  spread.median = Median(values);
   if (values.size() < 2) return spread;
   double squares = 0;
   for (double value : values) squares += (value - *spread.mean) * (value - *spread.mean);

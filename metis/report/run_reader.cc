@@ -59,11 +59,9 @@ Result<std::unique_ptr<RunReader>> RunReader::Open(const std::string& directory)
     }
     reader->summary_ = *std::move(summary);
   }
-  reader->events_.open(root / kEventsFile, std::ios::binary);
-  if (!reader->events_) {
-    return Unavailable(
-        Text("cannot read ", (root / kEventsFile).string(), ": ", std::strerror(errno)));
-  }
+  Result<RecordLines> events = RecordLines::Open(root / kEventsFile);
+  if (!events) return Unavailable(events.error().message);
+  reader->events_ = *std::move(events);
   reader->models_.open(root / kModelsFile, std::ios::binary);
   if (!reader->models_) {
     return Unavailable(
@@ -113,15 +111,11 @@ Result<ModelPtr> RunReader::ReadModel(uint64_t record) {
 }
 
 Result<RunReader::Line> RunReader::Parse(const std::string& text) {
-  Json json = Json::parse(text, nullptr, false);
-  if (json.is_discarded() || !json.is_object()) return Invalid("no JSON object: is it cut off?");
-  auto time = json.find("t_ns");
-  if (time == json.end() || !time->is_number_integer()) return Invalid("\"t_ns\" is missing");
-  if (time->is_number_unsigned() && !std::in_range<int64_t>(time->get<uint64_t>())) {
-    return Invalid(Text("\"t_ns\" is ", time->dump(), ", which is no time: is the line damaged?"));
-  }
+  Result<TimedLine> timed = ParseTimedLine(text);
+  if (!timed) return timed.error();
+  Json& json = timed->json;
   Line line;
-  line.time = Instant::FromNanoseconds(time->get<int64_t>());
+  line.time = timed->time;
   if (json.contains("note")) {
     json.erase("t_ns");
     line.content = Note{std::move(json)};
@@ -153,14 +147,11 @@ Result<RunReader::Line> RunReader::Parse(const std::string& text) {
 }
 
 Result<RunReader::Line> RunReader::Next() {
-  std::string text;
-  if (!std::getline(events_, text)) return Line{};
-  if (events_.eof()) return Line{};  // no end of line: the run was cut off while it wrote this one
-  ++line_number_;
-  Result<Line> line = Parse(text);
-  if (!line) {
-    return line.error().In(Text((fs::path(directory_) / kEventsFile).string(), ":", line_number_));
-  }
+  Result<const std::string*> text = events_->Next();
+  if (!text) return text.error();
+  if (*text == nullptr) return Line{};
+  Result<Line> line = Parse(**text);
+  if (!line) return events_->Here(line.error());
   return line;
 }
 

@@ -1,9 +1,10 @@
 #include "metis/report/summary.h"
 
 #include "metis/core/check.h"
+#include "metis/core/enum_name.h"
 #include "metis/core/fingerprint.h"
+#include "metis/core/median.h"
 #include "metis/core/text.h"
-#include "metis/federation/validation_cycle.h"
 
 namespace metis::report {
 
@@ -23,7 +24,7 @@ Json LearnerJson(LearnerId id, const LearnerSummary& learner) {
   json["epochs"] = learner.epochs;
   json["contribution"] = learner.contribution;
   json["median_staleness"] =
-      learner.staleness.empty() ? Json(nullptr) : Json(federation::Median(learner.staleness));
+      learner.staleness.empty() ? Json(nullptr) : Json(Median(learner.staleness));
   json["cycles_ended_by"] = learner.reasons;
   return json;
 }

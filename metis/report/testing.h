@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "metis/core/testing.h"
 #include "metis/core/text.h"
 #include "metis/report/run_figures.h"
 
@@ -35,15 +36,8 @@ class FullDisk {
   rlimit before_{};
 };
 
-class HandmadeRuns : public testing::Test {
+class HandmadeRuns : public FileTest {
  protected:
-  HandmadeRuns()
-      : home_(std::filesystem::path(testing::TempDir()) /
-              Text("handmade-", testing::UnitTest::GetInstance()->current_test_info()->name())) {
-    std::filesystem::remove_all(home_);
-  }
-  ~HandmadeRuns() override { std::filesystem::remove_all(home_); }
-
   std::string PathOf(const std::string& name) const { return (home_ / name).string(); }
 
   void Write(const std::string& name, const std::string& text) const {
@@ -61,7 +55,7 @@ class HandmadeRuns : public testing::Test {
     return PathOf(name);
   }
 
-  std::filesystem::path home_;
+  const std::filesystem::path home_ = directory();
 };
 
 inline std::string Config(const std::string& policy, int seed, const std::string& more = "") {

@@ -1,13 +1,12 @@
 #include "metis/report/training_figures.h"
 
-#include <cerrno>
-#include <charconv>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <optional>
 
+#include "metis/core/number.h"
 #include "metis/core/text.h"
+#include "metis/report/record_lines.h"
 #include "metis/report/run_files.h"
 
 namespace metis::report {
@@ -29,19 +28,20 @@ TestFigures TestOf(const Json& line, double time_s) {
 }
 
 Result<void> ReadEpochs(const fs::path& path, RunFigures& run) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return NotFound(Text("cannot read ", path.string(), ": ", std::strerror(errno)));
-  std::string text;
-  for (uint64_t number = 1; std::getline(file, text) && !file.eof(); ++number) {
+  Result<RecordLines> lines = RecordLines::Open(path);
+  if (!lines) return lines.error();
+  for (;;) {
+    Result<const std::string*> text = lines->Next();
+    if (!text) return text.error();
+    if (*text == nullptr) return {};
     try {
-      const Json line = Json::parse(text);
+      const Json line = Json::parse(**text);
       run.length_s += line.at("seconds").get<double>();
       run.tests.push_back(TestOf(line, run.length_s));
     } catch (const Json::exception& wrong) {
-      return Invalid(Text(path.string(), ":", number, ": no line of an epoch: ", wrong.what()));
+      return lines->Here(Invalid(Text("no line of an epoch: ", wrong.what())));
     }
   }
-  return {};
 }
 
 }  // namespace
@@ -50,13 +50,12 @@ Result<uint64_t> TakeSeed(FlatSettings& settings, const std::string& key,
                           const std::string& config) {
   const std::string text = settings[key];
   settings.erase(key);
-  uint64_t seed = 0;
-  const char* end = text.data() + text.size();
-  if (text.empty() || std::from_chars(text.data(), end, seed).ptr != end) {
+  const std::optional<uint64_t> seed = ParseNumber<uint64_t>(text);
+  if (!seed) {
     return Invalid(Text(config, ": ", key, " = \"", text,
                         "\" is no seed: a run directory holds the resolved configuration"));
   }
-  return seed;
+  return *seed;
 }
 
 Result<RunFigures> ReadTrainingFigures(const std::string& directory, FlatSettings settings) {

@@ -10,13 +10,13 @@
 #include <sys/stat.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <fstream>
 #include <memory>
 
+#include "metis/core/number.h"
 #include "metis/core/text.h"
 #include "metis/rpc/openssl.h"
 
@@ -269,18 +269,9 @@ PeerFacts ReadPeer(const std::string& pem) {
 bool IsLoopback(const std::string& host) {
   if (host == "localhost" || host == "::1") return true;
   // 127/8, in full: a name such as 127.example.org can lead anywhere.
-  unsigned parts = 0;
-  std::string_view rest = host;
-  while (parts < 4) {
-    unsigned value = 256;
-    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
-    if (error != std::errc() || value > 255 || (parts == 0 && value != 127)) return false;
-    rest.remove_prefix(static_cast<size_t>(end - rest.data()));
-    if (++parts == 4) break;
-    if (rest.empty() || rest.front() != '.') return false;
-    rest.remove_prefix(1);
-  }
-  return rest.empty();
+  const std::vector<std::string_view> parts = Split(host, '.');
+  return parts.size() == 4 && ParseNumber<uint8_t>(parts[0]) == 127 &&
+         std::all_of(parts.begin(), parts.end(), ParseNumber<uint8_t>);
 }
 
 Result<HostPort> ParseHostPort(const std::string& text) {
@@ -301,11 +292,9 @@ Result<HostPort> ParseHostPort(const std::string& text) {
     return wrong("a host has no spaces or slashes");
   }
   const std::string_view digits = std::string_view(text).substr(colon + 1);
-  const auto [end, error] =
-      std::from_chars(digits.data(), digits.data() + digits.size(), parsed.port);
-  if (error != std::errc() || end != digits.data() + digits.size()) {
-    return wrong(Text("\"", digits, "\" is no port (0 to 65535)"));
-  }
+  const std::optional<uint16_t> port = ParseNumber<uint16_t>(digits);
+  if (!port) return wrong(Text("\"", digits, "\" is no port (0 to 65535)"));
+  parsed.port = *port;
   return parsed;
 }
 

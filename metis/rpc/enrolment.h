@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "metis/machine/worker_pool.h"
 #include "metis/rpc/server_core.h"
-#include "metis/rpc/worker_pool.h"
 #include "proto/metis/v1/operations.grpc.pb.h"
 
 namespace metis::rpc {
@@ -29,7 +29,7 @@ class EnrolmentService final : public v1::Enrolment::CallbackService {
 
   const CorePtr core_;
   std::atomic<uint32_t> under_way_ = 0;
-  WorkerPool worker_{1};  // its own: whoever calls must not hold up those who send models
+  machine::WorkerPool worker_{1};  // its own: whoever calls must not hold up those who send models
 };
 
 }  // namespace metis::rpc

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "metis/core/enum_name.h"
 #include "metis/core/text.h"
 
 namespace metis::rpc {

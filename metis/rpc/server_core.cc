@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "metis/core/enum_name.h"
 #include "metis/core/text.h"
 #include "metis/wire/messages.h"
 
@@ -117,7 +118,7 @@ void ServerCore::AuditMessage(LearnerId to, const federation::Action& message) {
       rejected->reason == RejectReason::kUnknownUpdate) {
     return;  // nobody's fault
   }
-  const auto reason = metis::NameOf(rejected->reason);
+  const auto reason = NameOf(rejected->reason);
   RefuseKnown(to, std::string(reason), rejected->message);
 }
 

@@ -14,11 +14,11 @@
 #include <string>
 #include <vector>
 
+#include "metis/machine/worker_pool.h"
 #include "metis/rpc/controller_server.h"
 #include "metis/rpc/participants.h"
 #include "metis/rpc/proof.h"
 #include "metis/rpc/receive_budget.h"
-#include "metis/rpc/worker_pool.h"
 
 namespace metis::rpc {
 
@@ -50,8 +50,8 @@ class ServerCore {
   // --- Synchronise themselves
   Participants participants;
   const std::shared_ptr<ReceiveBudget> budget;
-  WorkerPool workers;
-  WorkerPool sender;  // one thread: messages leave in the order of Send()
+  machine::WorkerPool workers;
+  machine::WorkerPool sender;  // one thread: messages leave in the order of Send()
   std::atomic<uint64_t> bytes_received = 0;
   std::atomic<uint64_t> bytes_sent = 0;
   std::atomic<uint32_t> conversations = 0;

@@ -1,5 +1,6 @@
 #include "metis/sim/cycle_oracle.h"
 
+#include "metis/core/enum_name.h"
 #include "metis/core/text.h"
 #include "metis/federation/part.h"
 

@@ -6,7 +6,7 @@
 
 #include "metis/policy/policy.h"
 #include "metis/sim/testing.h"
-#include "metis/sim/workload_tools.h"
+#include "metis/work/workload_tools.h"
 
 namespace metis::sim {
 namespace {
@@ -34,7 +34,7 @@ class ParticipantTest : public testing::Test, public Switchboard {
     settings_ = SmallFederation(policy, 3);
     policy::Set(settings_, "trigger.local_epochs", 2);
     workload_ = SmallWorkload(3, federation::NeedsValidationSet(settings_.policy));
-    tools_ = std::make_unique<WorkloadTools>(*workload_);
+    tools_ = std::make_unique<work::WorkloadTools>(*workload_);
     bench_ = std::make_unique<work::ToolBench>(*tools_);
     world_ = std::make_unique<World>(rates, 3);
     world_->bench = bench_.get();

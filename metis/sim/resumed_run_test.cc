@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "metis/core/testing.h"
 #include "metis/core/text.h"
 #include "metis/policy/policy.h"
 #include "metis/sim/simulator.h"
@@ -23,7 +24,6 @@ class ResumedRun : public testing::TestWithParam<std::string_view> {
     uint64_t state_hash = 0;
     uint64_t examples = 0;
   };
-  void TearDown() override { fs::remove(path_); }
 
   Outcome Run(WorkJournal* journal, double seconds, uint32_t threads = 1) {
     federation::Settings federation = SmallFederation(GetParam(), 4);
@@ -45,13 +45,8 @@ class ResumedRun : public testing::TestWithParam<std::string_view> {
   void CutAndResume();
 
   // Tests of other processes have other names.
-  static std::string OwnName() {
-    const testing::TestInfo& test = *testing::UnitTest::GetInstance()->current_test_info();
-    std::string name = Text(test.test_suite_name(), "_", test.name());
-    std::replace(name.begin(), name.end(), '/', '_');
-    return name;
-  }
-  const std::string path_ = Text(testing::TempDir(), "metis_work_", OwnName());
+  const TemporaryDirectory directory_;
+  const std::string path_ = directory_ / "journal";
   bool keep_momentum_ = false;
 };
 

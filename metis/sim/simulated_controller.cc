@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "metis/core/check.h"
+#include "metis/core/enum_name.h"
 #include "metis/sim/unreliable_store.h"
 
 namespace metis::sim {

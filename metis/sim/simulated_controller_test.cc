@@ -5,7 +5,7 @@
 #include "metis/sim/participant.h"
 #include "metis/sim/testing.h"
 #include "metis/sim/unreliable_store.h"
-#include "metis/sim/workload_tools.h"
+#include "metis/work/workload_tools.h"
 
 namespace metis::sim {
 namespace {
@@ -22,7 +22,7 @@ class SimulatedControllerTest : public testing::Test,
   void Build(std::string_view policy, const FaultRates& rates = {}) {
     settings_ = SmallFederation(policy, 3);
     workload_ = SmallWorkload(3, federation::NeedsValidationSet(settings_.policy));
-    tools_ = std::make_unique<WorkloadTools>(*workload_);
+    tools_ = std::make_unique<work::WorkloadTools>(*workload_);
     bench_ = std::make_unique<work::ToolBench>(*tools_);
     world_ = std::make_unique<World>(rates, 3);
     world_->bench = bench_.get();

@@ -6,8 +6,8 @@
 #include "metis/core/text.h"
 #include "metis/sim/devices.h"
 #include "metis/sim/laws.h"
-#include "metis/sim/workload_tools.h"
 #include "metis/work/journal_bench.h"
+#include "metis/work/workload_tools.h"
 
 namespace metis::sim {
 
@@ -15,7 +15,7 @@ Simulator::Simulator(const Parts& parts)
     : federation_(parts.federation),
       simulation_(parts.simulation),
       linger_(parts.linger),
-      tools_(std::make_unique<WorkloadTools>(parts.workload)),
+      tools_(std::make_unique<work::WorkloadTools>(parts.workload)),
       tool_bench_(*tools_),
       world_(parts.faults, parts.simulation.seed, parts.threads) {
   world_.bench = &tool_bench_;

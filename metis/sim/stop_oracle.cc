@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "metis/core/enum_name.h"
 #include "metis/core/text.h"
 #include "metis/sim/community_oracle.h"
 

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "metis/builtin/workload.h"
+#include "metis/core/enum_name.h"
 #include "metis/core/fingerprint.h"
 #include "metis/core/random.h"
 #include "metis/core/text.h"

@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "metis/builtin/workload.h"
+#include "metis/builtin/testing.h"
 #include "metis/federation/settings.h"
 #include "metis/federation/testing.h"
 #include "metis/policy/policy.h"
@@ -19,28 +19,14 @@
 
 namespace metis::sim {
 
+using builtin::SmallWorkload;
+
 inline Instant At(double seconds) { return Instant() + Duration::FromSeconds(seconds); }
 
 // Everything due until then; the clock stands there afterwards.
 inline void RunUntil(EventQueue& queue, Instant end) {
   queue.At(end, kControllerOwner, [] {});
   while (!queue.empty() && queue.next() <= end) queue.RunNext();
-}
-
-// 180 examples of three classes in unequal shares, the largest first; mini-batches of ten.
-inline std::unique_ptr<builtin::BuiltinWorkload> SmallWorkload(uint32_t learners, bool validation,
-                                                               uint64_t seed = 7,
-                                                               bool keep_momentum = false) {
-  data::PartitionSettings partition;
-  partition.sizes = data::SizeDistribution::kSkewed;
-  learner::TrainingSettings training;
-  training.batch_size = 10;
-  training.validation_fraction = 0.2;
-  training.keep_momentum = keep_momentum;
-  builtin::BuiltinData data{
-      .classes = 3, .features = 4, .training_examples = 180, .test_examples = 60};
-  return builtin::BuiltinWorkload::Create(data, partition, training, learners, validation, seed)
-      .value();
 }
 
 inline federation::Settings SmallFederation(std::string_view policy, uint32_t learners) {

@@ -1,9 +1,11 @@
 #include "metis/train/recipes.h"
 
-#include <charconv>
+#include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "metis/core/number.h"
 #include "metis/core/text.h"
 #include "metis/train/layered_network.h"
 
@@ -15,14 +17,11 @@ constexpr uint32_t kMostLayers = 1202;  // the deepest residual network that was
 constexpr uint32_t kMargin = 4;         // of a random crop (CIFAR)
 constexpr uint32_t kCifarCrop = 24;
 
-Result<uint32_t> ParseNumber(std::string_view text, uint32_t least, uint32_t most,
+Result<uint32_t> ParseWithin(std::string_view text, uint32_t least, uint32_t most,
                              std::string_view what) {
-  uint32_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number < least || number > most) {
-    return Invalid(Text("\"", text, "\" is no ", what, ": a number from ", least, " to ", most));
-  }
-  return number;
+  const std::optional<uint32_t> number = ParseNumber<uint32_t>(text);
+  if (number && *number >= least && *number <= most) return *number;
+  return Invalid(Text("\"", text, "\" is no ", what, ": a number from ", least, " to ", most));
 }
 
 Result<void> CheckAtLeast(const ArchitectureSettings& settings, uint32_t side) {
@@ -76,7 +75,7 @@ void BasicBlock(LayerBuilder& layers, const std::string& name, uint32_t filters,
 }
 
 Result<Recipe> CifarResidual(const ArchitectureSettings& settings, std::string_view depth_text) {
-  Result<uint32_t> depth = ParseNumber(depth_text, 8, kMostLayers, "depth of resnet-cifar");
+  Result<uint32_t> depth = ParseWithin(depth_text, 8, kMostLayers, "depth of resnet-cifar");
   if (!depth) return depth.error();
   if ((*depth - 2) % 6 != 0) {
     return Invalid(Text("resnet-cifar:", *depth, ": the depth must be 6n+2: 8, 14, 20, 32, 44, ",
@@ -138,15 +137,13 @@ Result<Recipe> ResNetFifty(const ArchitectureSettings& settings) {
 Result<Recipe> Perceptron(const ArchitectureSettings& settings, std::string_view units) {
   LayerBuilder layers(settings.example);
   layers.Flatten();
-  bool hidden = !units.empty();
-  for (uint32_t layer = 1; hidden; ++layer) {
-    const size_t comma = std::min(units.find(','), units.size());
+  std::vector<std::string_view> hidden;
+  if (!units.empty()) hidden = Split(units, ',');
+  for (size_t i = 0; i < hidden.size(); ++i) {
     Result<uint32_t> outputs =
-        ParseNumber(units.substr(0, comma), 1, kMostUnits, "number of units of an mlp layer");
+        ParseWithin(hidden[i], 1, kMostUnits, "number of units of an mlp layer");
     if (!outputs) return outputs.error();
-    layers.Linear(Text("fc", layer), *outputs).Relu();
-    hidden = comma < units.size();
-    if (hidden) units.remove_prefix(comma + 1);
+    layers.Linear(Text("fc", i + 1), *outputs).Relu();
   }
   layers.Linear("out", settings.classes);
   return Recipe{Whole(settings.example), std::move(layers).Build()};

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "metis/core/display.h"
 #include "metis/core/text.h"
 #include "metis/wire/messages_internal.h"
 
@@ -32,15 +33,7 @@ Result<void> CheckName(std::string_view name) {
 std::string Printable(std::string_view text, size_t most) {
   const bool whole = text.size() <= most;
   while (!whole && most > 0 && (text[most] & 0xc0) == 0x80) --most;
-  std::string printable(text.substr(0, most));
-  for (size_t i = 0; i < printable.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(printable[i]);
-    if (byte < 0x20 || byte == 0x7f) printable[i] = '?';
-    // U+0080 to U+009F, which some terminals obey too.
-    if (byte == 0xc2 && i + 1 < printable.size() && (printable[i + 1] & 0xe0) == 0x80) {
-      printable.replace(i, 2, "?");
-    }
-  }
+  const std::string printable = metis::Printable(text.substr(0, most));
   return whole ? printable : printable + "...";
 }
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "metis/core/testing.h"
 #include "metis/core/text.h"
 
 namespace metis::work {
@@ -13,18 +14,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class WorkJournalTest : public testing::Test {
+class WorkJournalTest : public FileTest {
  protected:
-  void TearDown() override { fs::remove(path_); }
-
-  // Tests of other processes have other names.
-  static std::string OwnName() {
-    const testing::TestInfo& test = *testing::UnitTest::GetInstance()->current_test_info();
-    std::string name = Text(test.test_suite_name(), "_", test.name());
-    std::replace(name.begin(), name.end(), '/', '_');
-    return name;
-  }
-  const std::string path_ = Text(testing::TempDir(), "metis_work_", OwnName());
+  const std::string path_ = Path("journal");
   const WorkKey first_{Kind::kEpoch, 3, 0xabcdef0123456789, 77, 2, 5};
   const WorkKey second_{Kind::kModel, 3, 0xabcdef0123456789, 77, 2, 5};
 };

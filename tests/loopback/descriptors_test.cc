@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "metis/machine/testing.h"
 #include "tests/loopback/raw_client.h"
 
 namespace metis::rpc {
@@ -18,17 +19,9 @@ TEST(Descriptors, AServerAnswersAndABareListenerDoesNot) {
   EXPECT_TRUE(served.server->accepting());
   EXPECT_TRUE(ServesNewConnections({"127.0.0.1", served.server->port()}, false));
 
-  const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t length = sizeof(address);
-  ASSERT_EQ(bind(listener, reinterpret_cast<sockaddr*>(&address), length), 0);
-  ASSERT_EQ(listen(listener, 8), 0);
-  ASSERT_EQ(getsockname(listener, reinterpret_cast<sockaddr*>(&address), &length), 0);
-  EXPECT_FALSE(ServesNewConnections({"127.0.0.1", ntohs(address.sin_port)}, false));
-  EXPECT_FALSE(ServesNewConnections({"127.0.0.1", ntohs(address.sin_port)}, true));
-  close(listener);
+  const machine::SilentListener silent;
+  EXPECT_FALSE(ServesNewConnections({"127.0.0.1", silent.port()}, false));
+  EXPECT_FALSE(ServesNewConnections({"127.0.0.1", silent.port()}, true));
 }
 
 TEST(Descriptors, ALimitThatIsTooSmallIsSaidWithItsNumbers) {
@@ -78,11 +71,8 @@ int GoDeaf() {
   for (int fd = open("/dev/null", O_RDONLY); fd >= 0; fd = open("/dev/null", O_RDONLY)) {
     taken.push_back(fd);
   }
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(server->port());
-  if (connect(client, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) return 2;
+  const sockaddr_in address = machine::LoopbackAddress(server->port());
+  if (connect(client, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) return 2;
   // Nobody lets go of anything, and still it is found out.
   if (!WaitFor([&] { return deaf.load(); })) return 3;
   if (server->accepting()) return 4;

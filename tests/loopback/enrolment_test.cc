@@ -19,6 +19,7 @@
 #include "metis/rpc/enrol.h"
 #include "metis/rpc/testing.h"
 #include "proto/metis/v1/operations.grpc.pb.h"
+#include "tests/loopback/participant.h"
 #include "tests/loopback/raw_client.h"
 
 namespace metis::rpc {

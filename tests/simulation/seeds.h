@@ -5,13 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <functional>
 #include <string_view>
 #include <thread>
 #include <vector>
+
+#include "metis/core/number.h"
 
 namespace metis::tests {
 
@@ -24,9 +25,9 @@ struct SeedRange {
 inline bool ParseSeedFlag(std::string_view argument, SeedRange& range) {
   auto value = [&](std::string_view flag, uint64_t& out) {
     if (!argument.starts_with(flag)) return false;
-    argument.remove_prefix(flag.size());
-    auto [end, error] = std::from_chars(argument.data(), argument.data() + argument.size(), out);
-    return error == std::errc() && end == argument.data() + argument.size();
+    const auto number = ParseNumber<uint64_t>(argument.substr(flag.size()));
+    if (number) out = *number;
+    return number.has_value();
   };
   return value("--seeds=", range.count) || value("--first-seed=", range.first);
 }

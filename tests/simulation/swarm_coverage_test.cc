@@ -12,6 +12,7 @@
 #include <tuple>
 #include <vector>
 
+#include "metis/core/enum_name.h"
 #include "metis/drivers/recorder.h"
 #include "metis/policy/policy.h"
 #include "metis/sim/swarm.h"
@@ -32,7 +33,7 @@ using Tally = std::map<std::string, uint64_t>;
 
 template <typename Enum>
 std::string NameOf(std::string_view kind, Enum value) {
-  return std::string(kind) + " " + std::string(EnumNames(value)[static_cast<size_t>(value)]);
+  return std::string(kind) + " " + std::string(metis::NameOf(value));
 }
 
 std::string NameOf(const policy::Kind& kind, const federation::Part& part) {

@@ -5,13 +5,13 @@
 
 #include <csignal>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <map>
 
 #include "metis/core/check.h"
 #include "metis/core/text.h"
 #include "metis/drivers/processes.h"
+#include "metis/machine/memory.h"
 #include "metis/rpc/controller_server.h"
 #include "metis/store/blob_store.h"
 #include "metis/store/sqlite_event_log.h"
@@ -70,14 +70,11 @@ int RunController(const Options& options, const std::string& directory) {
 }
 
 ControllerProcess::ControllerProcess(const Options& options) {
-  char pattern[] = "/tmp/metis-soak-XXXXXX";
-  METIS_CHECK(mkdtemp(pattern) != nullptr);
-  directory_ = pattern;
   int in[2];
   int out[2];
   METIS_CHECK(pipe(in) == 0 && pipe(out) == 0);
   std::vector<std::string> arguments = {"soak_test", "--role=controller",
-                                        Text("--directory=", directory_),
+                                        Text("--directory=", directory_.path().string()),
                                         Text("--learners=", options.learners)};
   pid_ = fork();
   METIS_CHECK(pid_ >= 0);
@@ -107,8 +104,6 @@ ControllerProcess::~ControllerProcess() {
   waitpid(pid_, &status, 0);
   listener_.join();
   fclose(output_);
-  std::error_code ignored;
-  std::filesystem::remove_all(directory_, ignored);
 }
 
 void ControllerProcess::Listen() {
@@ -122,11 +117,7 @@ void ControllerProcess::Listen() {
 }
 
 double ControllerProcess::megabytes() const {
-  std::ifstream file(Text("/proc/", pid_, "/statm"));
-  double size = 0;
-  double resident = 0;
-  file >> size >> resident;
-  return resident * static_cast<double>(sysconf(_SC_PAGESIZE)) / 1e6;
+  return static_cast<double>(machine::ResidentBytes(Text(pid_))) / 1e6;
 }
 
 uint32_t ControllerProcess::descriptors() const {

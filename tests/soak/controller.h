@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "metis/core/testing.h"
 #include "tests/soak/options.h"
 
 namespace metis::soak {
@@ -34,7 +35,7 @@ class ControllerProcess {
  private:
   void Listen();
 
-  std::string directory_;
+  const TemporaryDirectory directory_;
   pid_t pid_ = 0;
   int input_ = -1;
   FILE* output_ = nullptr;

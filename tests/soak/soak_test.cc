@@ -5,12 +5,13 @@
 //   soak_test                         200 learners, 5 minutes, and 3.5 more beside hostile peers
 //   soak_test --short                 40 learners, 25 seconds in all
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <numeric>
 #include <string_view>
 
+#include "metis/core/median.h"
+#include "metis/core/number.h"
 #include "tests/soak/controller.h"
 #include "tests/soak/hostile.h"
 #include "tests/soak/learners.h"
@@ -27,12 +28,6 @@ double Mean(const std::vector<double>& values, size_t from, size_t to) {
   return std::accumulate(values.begin() + static_cast<std::ptrdiff_t>(from),
                          values.begin() + static_cast<std::ptrdiff_t>(to), 0.0) /
          static_cast<double>(to - from);
-}
-
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
 class Soak : public testing::Test {
@@ -138,10 +133,9 @@ TEST_F(Soak, LearnersAreHeldAndHostilePeersDoNotHoldThemUp) {
 
 bool Take(std::string_view argument, std::string_view flag, uint32_t& out) {
   if (!argument.starts_with(flag)) return false;
-  argument.remove_prefix(flag.size());
-  const auto [end, error] =
-      std::from_chars(argument.data(), argument.data() + argument.size(), out);
-  return error == std::errc() && end == argument.data() + argument.size();
+  const std::optional<uint32_t> number = ParseNumber<uint32_t>(argument.substr(flag.size()));
+  if (number) out = *number;
+  return number.has_value();
 }
 
 int Main(int argc, char** argv) {

@@ -22,6 +22,7 @@
 #include <sstream>
 #include <thread>
 
+#include "metis/core/testing.h"
 #include "metis/operations/status.h"
 #include "metis/rpc/operator_client.h"
 #include "metis/store/model_file.h"
@@ -148,16 +149,11 @@ class StatusLoad : public testing::Test {
       ::kill(controller_, SIGKILL);
       (void)Wait(controller_);
     }
-    std::error_code ignored;
-    fs::remove_all(directory_, ignored);
   }
 
   void StartController() {
-    char pattern[] = "/tmp/metis-load-XXXXXX";
-    METIS_CHECK(::mkdtemp(pattern) != nullptr);
-    directory_ = pattern;
-    run_ = directory_ + "/run";
-    const std::string initial = directory_ + "/initial.metis";
+    run_ = directory_ / "run";
+    const std::string initial = directory_ / "initial.metis";
     ASSERT_TRUE(store::WriteModelFile(initial, {}, *pool_.Zero()));
     controller_ = Spawn({load.programs + "/metis-controller",
                          "--run",
@@ -183,12 +179,12 @@ class StatusLoad : public testing::Test {
                          "storage.snapshot_every=20",
                          "--set",
                          "stop.duration=10h"},
-                        directory_ + "/controller.log");
+                        directory_ / "controller.log");
     ASSERT_TRUE(rpc::WaitFor([&] {
       return Read(run_ + "/address").ends_with("\n") ||
              ::waitpid(controller_, nullptr, WNOHANG) != 0;
     }));
-    ASSERT_TRUE(fs::exists(run_ + "/address")) << Read(directory_ + "/controller.log");
+    ASSERT_TRUE(fs::exists(run_ + "/address")) << Read(directory_ / "controller.log");
     address_ = Read(run_ + "/address");
     address_.pop_back();
   }
@@ -210,7 +206,7 @@ class StatusLoad : public testing::Test {
 
   // How long the program took; the status it printed.
   std::pair<double, operations::Status> Ask() {
-    const std::string output = directory_ + "/status.json";
+    const std::string output = directory_ / "status.json";
     const Clock::time_point begin = Clock::now();
     const int code =
         Wait(Spawn({load.programs + "/metis-operate", "status", run_, "--json"}, output));
@@ -224,7 +220,7 @@ class StatusLoad : public testing::Test {
   // As the controller says it to its user; it does before it has an address.
   std::string Dashboard() const {
     constexpr std::string_view kSays = "dashboard at ";
-    const std::string said = Read(directory_ + "/controller.log");
+    const std::string said = Read(directory_ / "controller.log");
     const size_t found = said.find(kSays);
     if (found == said.npos) return "";
     const size_t begin = found + kSays.size();
@@ -235,7 +231,7 @@ class StatusLoad : public testing::Test {
   void RunBeside();
 
   ModelPool pool_{ModelSchema::Create({{"weight", {load.parameters}}}).value()};
-  std::string directory_;
+  const TemporaryDirectory directory_;
   std::string run_;
   std::string address_;
   pid_t controller_ = 0;
@@ -276,7 +272,7 @@ void StatusLoad::Look() {
 
 void StatusLoad::RunBeside() {
   const std::string dashboard = Dashboard();
-  ASSERT_FALSE(dashboard.empty()) << Read(directory_ + "/controller.log");
+  ASSERT_FALSE(dashboard.empty()) << Read(directory_ / "controller.log");
   std::vector<std::string> words = load.beside;
   words.push_back(run_);
   words.push_back(dashboard);
@@ -291,7 +287,7 @@ TEST_F(StatusLoad, IsAnsweredWhileModelsMove) {
 
   over_ = true;
   learners_.clear();
-  const std::string said = directory_ + "/stop.log";
+  const std::string said = directory_ / "stop.log";
   EXPECT_EQ(Wait(Spawn({load.programs + "/metis-operate", "stop", run_}, said)), 0) << Read(said);
 }
 

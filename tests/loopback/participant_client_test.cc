@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "metis/rpc/testing.h"
+#include "tests/loopback/participant.h"
 
 namespace metis::rpc {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "metis/work/bench.h"
 
-namespace metis::drivers {
+namespace metis::work {
 
 // Equal things; who wants one waits until one is back.
 template <typename T>
@@ -20,7 +20,7 @@ class Shelf {
     for (const std::unique_ptr<T>& thing : things_) free_.push_back(thing.get());
   }
 
-  work::Tools::Lent<T> Take() {
+  Tools::Lent<T> Take() {
     std::unique_lock lock(mutex_);
     back_.wait(lock, [this] { return !free_.empty(); });
     T* const thing = free_.back();
@@ -41,7 +41,7 @@ class Shelf {
   std::vector<T*> free_;  // guarded by mutex_
 };
 
-class SiteTools final : public work::Tools {
+class SiteTools final : public Tools {
  public:
   // Any of them may be none, as long as no work asks for it. `testers` are parts of a test set.
   SiteTools(std::vector<std::unique_ptr<learner::Trainer>> trainers,
@@ -65,4 +65,4 @@ class SiteTools final : public work::Tools {
   std::vector<std::unique_ptr<Shelf<learner::Evaluator>>> testers_;
 };
 
-}  // namespace metis::drivers
+}  // namespace metis::work

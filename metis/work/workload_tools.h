@@ -1,17 +1,18 @@
-// The trainers and evaluators of all sites of a workload, made for each piece of work: a site that
-// does nothing holds no model. Thread-safe.
+// The trainers and evaluators of all sites of a workload, made for each piece of work, as another
+// process would have to: a site that does nothing holds no model. Testers are made once and lent.
+// The workload outlives it. Thread-safe.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 
-#include "metis/drivers/site_tools.h"
 #include "metis/learner/workload.h"
 #include "metis/work/bench.h"
+#include "metis/work/site_tools.h"
 
-namespace metis::sim {
+namespace metis::work {
 
-class WorkloadTools final : public work::Tools {
+class WorkloadTools : public Tools {
  public:
   explicit WorkloadTools(const learner::Workload& workload)
       : workload_(workload), testers_({}, {}, workload.MakeTesters()) {}
@@ -28,7 +29,7 @@ class WorkloadTools final : public work::Tools {
 
  private:
   const learner::Workload& workload_;
-  drivers::SiteTools testers_;
+  SiteTools testers_;
 };
 
-}  // namespace metis::sim
+}  // namespace metis::work

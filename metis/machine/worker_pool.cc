@@ -1,10 +1,10 @@
-#include "metis/rpc/worker_pool.h"
+#include "metis/machine/worker_pool.h"
 
 #include <utility>
 
-namespace metis::rpc {
+namespace metis::machine {
 
-WorkerPool::WorkerPool(size_t threads) {
+WorkerPool::WorkerPool(size_t threads, size_t queue) : queue_(queue) {
   for (size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { Run(); });
 }
 
@@ -12,7 +12,8 @@ WorkerPool::~WorkerPool() { Stop(); }
 
 void WorkerPool::Post(Task task) {
   {
-    std::scoped_lock lock(mutex_);
+    std::unique_lock lock(mutex_);
+    room_.wait(lock, [this] { return stopped_ || tasks_.size() < queue_; });
     if (stopped_) return;
     tasks_.push_back(std::move(task));
   }
@@ -25,6 +26,7 @@ void WorkerPool::Stop() {
     stopped_ = true;
   }
   wake_.notify_all();
+  room_.notify_all();
   for (std::thread& thread : std::exchange(threads_, {})) thread.join();
 }
 
@@ -36,10 +38,11 @@ void WorkerPool::Run() {
     Task task = std::move(tasks_.front());
     tasks_.pop_front();
     lock.unlock();
+    room_.notify_one();
     task();
     task = nullptr;
     lock.lock();
   }
 }
 
-}  // namespace metis::rpc
+}  // namespace metis::machine

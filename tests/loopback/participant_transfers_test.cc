@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "metis/rpc/participant_client.h"
-#include "metis/rpc/testing.h"
+#include "tests/loopback/participant.h"
 
 namespace metis::rpc {
 namespace {

@@ -8,7 +8,7 @@
 #include "metis/drivers/processes.h"
 #include "metis/policy/policy.h"
 #include "metis/rpc/controller_server.h"
-#include "metis/rpc/testing.h"
+#include "tests/loopback/participant.h"
 
 namespace metis::rpc {
 namespace {
