@@ -107,17 +107,6 @@ CLI::Validator NotEmpty() {
       [](std::string& text) { return text.empty() ? "must not be empty" : std::string(); }, "");
 }
 
-std::string FormatBytes(uint64_t bytes) {
-  auto amount = static_cast<double>(bytes);
-  for (const char* unit : {"bytes", "kB", "MB"}) {
-    if (amount < 1000) {
-      return Text(Fixed(amount, amount < 10 && unit[0] != 'b' ? 1 : 0), " ", unit);
-    }
-    amount /= 1000;
-  }
-  return Text(Fixed(amount, amount < 100 ? 1 : 0), " GB");
-}
-
 std::string FormatUtc(int64_t seconds) {
   const std::time_t time = seconds;
   std::tm parts{};
@@ -145,27 +134,6 @@ Result<void> CheckFree(const std::string& path, bool force) {
   }
   if (force || !std::filesystem::exists(path, ignored)) return {};
   return Invalid(Text(path, " already exists: choose another file, or --force to replace it"));
-}
-
-std::string Printable(std::string_view text) {
-  std::string out;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    // U+0080 to U+009F, which some terminals obey too: two bytes.
-    const bool high = byte == 0xC2 && i + 1 < text.size() && (text[i + 1] & 0xE0) == 0x80;
-    out += byte < 0x20 || byte == 0x7F || high ? '?' : text[i];
-    if (high) ++i;
-  }
-  return out;
-}
-
-std::string PrintableLines(std::string_view text) {
-  std::string out;
-  for (size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
-    out += Printable(text.substr(0, end)) + '\n';
-    text.remove_prefix(end + 1);
-  }
-  return out + Printable(text);
 }
 
 bool OutputIsTerminal() {

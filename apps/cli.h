@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "metis/core/result.h"
+#include "metis/core/words.h"  // what programs say is also made of these
 
 namespace CLI {
 class App;
@@ -51,9 +52,6 @@ void AddSeedOption(CLI::App& app, uint64_t& seed, const std::string& help);
 // For ->check() where empty stands for an option that was not given.
 CLI::Validator NotEmpty();
 
-// "840 bytes", "861 kB", "1.3 GB"
-std::string FormatBytes(uint64_t bytes);
-
 // Seconds of the calendar as "2024-05-17T09:30:00Z".
 std::string FormatUtc(int64_t seconds);
 
@@ -62,10 +60,6 @@ std::string FormatSeconds(double seconds);
 
 // Fails where `path` exists and may not be replaced.
 Result<void> CheckFree(const std::string& path, bool force);
-
-// Text that anybody may have made, safe for a terminal: control characters as '?'.
-std::string Printable(std::string_view text);
-std::string PrintableLines(std::string_view text);  // the same, but lines stay lines
 
 // Whether standard output is a terminal that takes colours (NO_COLOR is unset, TERM isn't "dumb").
 bool OutputIsTerminal();

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace metis::apps::doctor {
+namespace metis::doctor {
 
 struct X509Freed {
   void operator()(X509* certificate) const { X509_free(certificate); }
@@ -25,4 +25,4 @@ std::string SubjectOf(X509* certificate);
 // SHA-256, hexadecimal
 std::string FingerprintOf(X509* certificate);
 
-}  // namespace metis::apps::doctor
+}  // namespace metis::doctor

@@ -2,10 +2,10 @@
 #include <cstdio>
 #include <ctime>
 
-#include "apps/doctor/checks.h"
 #include "metis/core/text.h"
+#include "metis/doctor/checks.h"
 
-namespace metis::apps::doctor {
+namespace metis::doctor {
 namespace {
 
 constexpr int64_t kDay = 24 * 3600;
@@ -188,4 +188,4 @@ Findings CheckClock(const ClockFacts& facts) {
               {Fixed(apart, 0), ahead > 0 ? "ahead of" : "behind"})};
 }
 
-}  // namespace metis::apps::doctor
+}  // namespace metis::doctor

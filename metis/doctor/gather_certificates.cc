@@ -10,13 +10,13 @@
 #include <memory>
 #include <system_error>
 
-#include "apps/doctor/gather.h"
-#include "apps/doctor/x509_facts.h"
 #include "metis/authority/authority.h"
 #include "metis/core/text.h"
+#include "metis/doctor/gather.h"
+#include "metis/doctor/x509_facts.h"
 #include "metis/store/inspect_log.h"
 
-namespace metis::apps::doctor {
+namespace metis::doctor {
 namespace {
 
 namespace fs = std::filesystem;
@@ -104,4 +104,4 @@ StateFacts GatherState(const std::string& directory) {
   return facts;
 }
 
-}  // namespace metis::apps::doctor
+}  // namespace metis::doctor

@@ -11,7 +11,7 @@
 #include "metis/config/config.h"
 #include "metis/core/result.h"
 
-namespace metis::apps::doctor {
+namespace metis::doctor {
 
 struct ConfigFacts {
   std::string source;  // the file, or "the run's own settings"
@@ -144,4 +144,4 @@ struct DataFacts {
   std::map<std::string, std::string> model;  // facts of the federation's model, if it is known
 };
 
-}  // namespace metis::apps::doctor
+}  // namespace metis::doctor

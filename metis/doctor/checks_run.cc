@@ -1,7 +1,7 @@
-#include "apps/doctor/checks.h"
 #include "metis/core/text.h"
+#include "metis/doctor/checks.h"
 
-namespace metis::apps::doctor {
+namespace metis::doctor {
 namespace {
 
 using State = RunFacts::State;
@@ -80,4 +80,4 @@ Findings CheckData(const DataFacts& facts) {
   return findings;
 }
 
-}  // namespace metis::apps::doctor
+}  // namespace metis::doctor

@@ -4,16 +4,16 @@
 #include <filesystem>
 #include <system_error>
 
-#include "apps/controller_setup.h"
-#include "apps/doctor/gather.h"
 #include "metis/core/text.h"
+#include "metis/data/catalogue.h"
+#include "metis/doctor/gather.h"
 #include "metis/report/light_reader.h"
 #include "metis/report/run_directory.h"
 #include "metis/report/run_files.h"
 #include "metis/store/inspect_log.h"
 #include "metis/store/sqlite_event_log.h"
 
-namespace metis::apps::doctor {
+namespace metis::doctor {
 namespace {
 
 namespace fs = std::filesystem;
@@ -40,17 +40,19 @@ bool IsFinished(const std::string& run) {
   return complete != summary->end() && complete->is_boolean() && complete->get<bool>();
 }
 
-void FindMissing(RunFacts& facts, const std::vector<std::string>& blobs) {
+void FindMissing(RunFacts& facts, const std::vector<std::string>& blobs,
+                 const ControllerFiles& files) {
   const uint64_t expected = ModelBytes(facts.directory);
   facts.models = blobs.size();
   for (const std::string& name : blobs) {
-    const std::string path = Text(facts.directory, "/", kBlobsDirectory, "/", name);
+    const std::string path = Text(facts.directory, "/", files.blobs, "/", name);
     std::error_code error;
     const uint64_t size = fs::file_size(path, error);
     if (error || (expected != 0 && size != expected)) facts.missing_models.push_back(name);
   }
-  for (const char* file : {report::kConfigFile, report::kSchemaFile, report::kEventsFile,
-                           kInitialFile, kFederationFile}) {
+  std::vector<std::string> needed = {report::kConfigFile, report::kSchemaFile, report::kEventsFile};
+  needed.insert(needed.end(), files.needed.begin(), files.needed.end());
+  for (const std::string& file : needed) {
     if (!Exists(Text(facts.directory, "/", file))) facts.missing_files.push_back(file);
   }
   const bool begun = facts.saved > 0;  // else the models are written anew
@@ -59,13 +61,13 @@ void FindMissing(RunFacts& facts, const std::vector<std::string>& blobs) {
   }
 }
 
-void Look(RunFacts& facts) {
-  const std::string state = Text(facts.directory, "/", kStateFile);
+void Look(RunFacts& facts, const ControllerFiles& files) {
+  const std::string state = Text(facts.directory, "/", files.state);
   if (const std::optional<std::string> holder = store::LockHolder(state + ".lock")) {
     facts.state = State::kInUse;
     facts.holder = *holder;
     if (Result<std::string> address =
-            report::ReadRunFile(Text(facts.directory, "/", kAddressFile))) {
+            report::ReadRunFile(Text(facts.directory, "/", files.address))) {
       facts.address = address->substr(0, address->find('\n'));
     }
     return;
@@ -86,7 +88,7 @@ void Look(RunFacts& facts) {
   facts.events = log->events;
   facts.saved = log->events_before;
   facts.identity = log->identity;
-  FindMissing(facts, log->blobs);
+  FindMissing(facts, log->blobs, files);
   const std::string record = Text(facts.directory, "/", report::kEventsFile);
   if (!Exists(record)) return;
   Result<uint64_t> recorded = report::CountEvents(record);
@@ -100,7 +102,7 @@ void Look(RunFacts& facts) {
 
 }  // namespace
 
-RunFacts GatherRun(const std::string& directory) {
+RunFacts GatherRun(const std::string& directory, const ControllerFiles& files) {
   RunFacts facts;
   facts.directory = directory;
   std::error_code error;
@@ -114,42 +116,36 @@ RunFacts GatherRun(const std::string& directory) {
     facts.words = error.message();
     return facts;
   }
-  if (Exists(Text(directory, "/", kStateFile))) {
-    Look(facts);
+  if (Exists(Text(directory, "/", files.state))) {
+    Look(facts, files);
   } else if (!report::CheckRunDirectory(directory, report::kEventsFile, false) &&
-             !NeverNamed(directory)) {
+             !files.never_named(directory)) {
     facts.state = IsFinished(directory) ? State::kFinished : State::kForeign;
     facts.words = entries->path().filename().string();
   }
   return facts;
 }
 
-DataFacts GatherData(const DataSource& source, const std::map<std::string, std::string>& model) {
+DataFacts DescribeData(const std::string& what, const data::Dataset& train,
+                       const data::Dataset* test, bool coarse_labels) {
   DataFacts facts;
-  facts.what = source.what;
-  facts.model = model;
-  Result<LoadedData> loaded = LoadData(source);
-  if (!loaded) {
-    facts.read = loaded.error();
-    return facts;
-  }
-  const data::Dataset& train = loaded->train;
+  facts.what = what;
   facts.examples = train.size();
   facts.shape = data::FormatShape(train.shape());
   facts.classes = train.classes();
   for (uint32_t label = 0; label < train.classes(); ++label) {
     if (train.class_counts()[label] == 1) facts.single.push_back(train.ClassName(label));
   }
-  const data::KnownSet* known = data::FindKnown(source.what);
-  if (known == nullptr || source.options.coarse_labels) return facts;
+  const data::KnownSet* known = data::FindKnown(what);
+  if (known == nullptr || coarse_labels) return facts;
   const auto compare = [&](data::Part part, uint64_t recorded, const data::Dataset& set) {
     if (recorded != 0 && !data::IsAsRecorded(*known, part, set)) {
       facts.unrecorded.emplace_back(data::PartName(part));
     }
   };
   compare(data::Part::kTrain, known->train_fingerprint, train);
-  if (loaded->test) compare(data::Part::kTest, known->test_fingerprint, *loaded->test);
+  if (test != nullptr) compare(data::Part::kTest, known->test_fingerprint, *test);
   return facts;
 }
 
-}  // namespace metis::apps::doctor
+}  // namespace metis::doctor

@@ -16,14 +16,14 @@
 #include <system_error>
 #include <utility>
 
-#include "apps/doctor/gather.h"
-#include "apps/doctor/x509_facts.h"
 #include "metis/core/text.h"
+#include "metis/doctor/gather.h"
+#include "metis/doctor/x509_facts.h"
 #include "metis/rpc/clock_service.h"
 #include "metis/rpc/openssl.h"
 #include "metis/store/posix_file.h"
 
-namespace metis::apps::doctor {
+namespace metis::doctor {
 namespace {
 
 using rpc::Freed;
@@ -273,4 +273,4 @@ ClockFacts GatherClock(const std::string& address, const rpc::TlsFiles& files, b
   return {rpc::AskClock(*parsed, credentials, Duration::FromSeconds(patience_s))};
 }
 
-}  // namespace metis::apps::doctor
+}  // namespace metis::doctor

@@ -1,14 +1,14 @@
-#include "apps/doctor/finding.h"
+#include "metis/doctor/finding.h"
 
 #include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "apps/cli.h"
 #include "metis/core/check.h"
 #include "metis/core/text.h"
+#include "metis/core/words.h"
 
-namespace metis::apps::doctor {
+namespace metis::doctor {
 namespace {
 
 constexpr std::string_view kVerdicts[] = {"ok", "warning", "failure"};
@@ -109,4 +109,4 @@ std::string FormatFindingsJson(const Findings& findings) {
 
 bool AnyFailure(const Findings& findings) { return Count(findings, Verdict::kFailure) > 0; }
 
-}  // namespace metis::apps::doctor
+}  // namespace metis::doctor

@@ -1,11 +1,11 @@
 #include <algorithm>
 
-#include "apps/cli.h"
-#include "apps/doctor/checks.h"
 #include "metis/core/text.h"
+#include "metis/core/words.h"
+#include "metis/doctor/checks.h"
 #include "metis/federation/part.h"
 
-namespace metis::apps::doctor {
+namespace metis::doctor {
 namespace {
 
 // Sums and the community model: what a controller holds beside learners' models (docs/network.md).
@@ -131,4 +131,4 @@ Findings CheckMemory(const MemoryFacts& facts) {
 
 Findings CheckTimeService(bool kept) { return {Say(kept ? "clock.kept" : "clock.unkept")}; }
 
-}  // namespace metis::apps::doctor
+}  // namespace metis::doctor

@@ -1,4 +1,4 @@
-#include "apps/doctor/finding.h"
+#include "metis/doctor/finding.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-namespace metis::apps::doctor {
+namespace metis::doctor {
 namespace {
 
 using testing::HasSubstr;
@@ -81,4 +81,4 @@ TEST(AnyFailure, IsOnlyWhatIsOne) {
 }
 
 }  // namespace
-}  // namespace metis::apps::doctor
+}  // namespace metis::doctor

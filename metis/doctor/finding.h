@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace metis::apps::doctor {
+namespace metis::doctor {
 
 enum class Verdict { kOk, kWarning, kFailure };
 std::string_view NameOf(Verdict verdict);  // "ok", "warning", "failure"
@@ -43,4 +43,4 @@ std::string FormatFindingsJson(const Findings& findings);
 
 bool AnyFailure(const Findings& findings);
 
-}  // namespace metis::apps::doctor
+}  // namespace metis::doctor

@@ -9,14 +9,14 @@
 
 #include "apps/cli.h"
 #include "apps/controller_setup.h"
-#include "apps/doctor/checks.h"
-#include "apps/doctor/gather.h"
 #include "apps/enrolment.h"
 #include "apps/load_data.h"
 #include "apps/tls_options.h"
 #include "metis/core/text.h"
+#include "metis/doctor/checks.h"
+#include "metis/doctor/gather.h"
 
-namespace metis::apps::doctor {
+namespace metis::apps {
 namespace {
 
 struct Options {
@@ -42,20 +42,40 @@ int64_t NowSeconds() {
   return std::chrono::duration_cast<std::chrono::seconds>(since).count();
 }
 
-void Append(Findings& all, Findings more) {
+void Append(doctor::Findings& all, doctor::Findings more) {
   all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
+doctor::ControllerFiles FilesOfController() {
+  return {.state = kStateFile,
+          .blobs = kBlobsDirectory,
+          .address = kAddressFile,
+          .needed = {kInitialFile, kFederationFile},
+          .never_named = NeverNamed};
+}
+
+doctor::DataFacts GatherData(const DataSource& source) {
+  const Result<LoadedData> loaded = LoadData(source);
+  if (!loaded) {
+    doctor::DataFacts facts;
+    facts.what = source.what;
+    facts.read = loaded.error();
+    return facts;
+  }
+  return doctor::DescribeData(source.what, loaded->train, loaded->test ? &*loaded->test : nullptr,
+                              source.options.coarse_labels);
 }
 
 // What the controller would begin with, as far as it is known.
 struct Beginning {
-  ConfigFacts settings;
+  doctor::ConfigFacts settings;
   std::optional<store::ModelFile> model;
   std::optional<std::string> identity;  // of FILE and --model, where they are given
 };
 
-Beginning Begin(const Options& options, const RunFacts* run) {
+Beginning Begin(const Options& options, const doctor::RunFacts* run) {
   ControllerOptions controller = options.controller;
-  using State = RunFacts::State;
+  using State = doctor::RunFacts::State;
   const bool goes_on =
       run != nullptr && (run->state == State::kWhole || run->state == State::kInUse ||
                          run->state == State::kFinished);
@@ -83,77 +103,84 @@ Beginning Begin(const Options& options, const RunFacts* run) {
   return beginning;
 }
 
-void LookAtMachine(const Options& options, const Beginning& beginning, Findings& findings) {
+void LookAtMachine(const Options& options, const Beginning& beginning, doctor::Findings& findings) {
   const config::Config config =
       beginning.settings.config ? *beginning.settings.config : config::DefaultConfig();
-  std::optional<Needs> needs;
+  std::optional<doctor::Needs> needs;
   if (beginning.model) {
-    needs = ForecastNeeds(config, beginning.model->model->bytes().size(),
-                          options.controller.record == report::Record::kReplayable);
+    needs = doctor::ForecastNeeds(config, beginning.model->model->bytes().size(),
+                                  options.controller.record == report::Record::kReplayable);
   }
-  Append(findings, CheckFileLimit(GatherFileLimit(config.network.max_connections)));
-  DiskFacts disk = GatherDisk(options.controller.run.empty() ? "." : options.controller.run);
-  MemoryFacts memory = GatherMemory();
+  Append(findings, doctor::CheckFileLimit(doctor::GatherFileLimit(config.network.max_connections)));
+  doctor::DiskFacts disk =
+      doctor::GatherDisk(options.controller.run.empty() ? "." : options.controller.run);
+  doctor::MemoryFacts memory = doctor::GatherMemory();
   if (needs) {
     disk.needed = needs->disk;
     memory.needed = needs->memory;
   }
-  Append(findings, CheckDisk(disk));
-  Append(findings, CheckMemory(memory));
+  Append(findings, doctor::CheckDisk(disk));
+  Append(findings, doctor::CheckMemory(memory));
 }
 
-void LookAtController(const Options& options, Findings& findings, Beginning& beginning) {
-  std::optional<RunFacts> run;
-  if (!options.controller.run.empty()) run = GatherRun(options.controller.run);
+void LookAtController(const Options& options, doctor::Findings& findings, Beginning& beginning) {
+  std::optional<doctor::RunFacts> run;
+  if (!options.controller.run.empty())
+    run = doctor::GatherRun(options.controller.run, FilesOfController());
   beginning = Begin(options, run ? &*run : nullptr);
-  Append(findings, CheckConfig(beginning.settings));
-  if (run) Append(findings, CheckRun(*run, beginning.identity, beginning.settings.source));
+  Append(findings, doctor::CheckConfig(beginning.settings));
+  if (run) Append(findings, doctor::CheckRun(*run, beginning.identity, beginning.settings.source));
   LookAtMachine(options, beginning, findings);
-  Append(findings, CheckTimeService(HasTimeService()));
+  Append(findings, doctor::CheckTimeService(doctor::HasTimeService()));
   if (!beginning.settings.config) return;
   const std::string& listen = (*beginning.settings.config).network.listen;
-  Append(findings, CheckListen(GatherListen(listen), run ? &*run : nullptr));
+  Append(findings, doctor::CheckListen(doctor::GatherListen(listen), run ? &*run : nullptr));
   const Result<rpc::HostPort> address = rpc::ParseHostPort(listen);
   if (address && !rpc::IsLoopback(address->host) && options.authority.empty() &&
       options.given().certificate.empty()) {
-    Append(findings, CheckNoCertificates(listen));
+    Append(findings, doctor::CheckNoCertificates(listen));
   }
 }
 
 // The files of whoever this is; empty ones where it has none yet.
-rpc::TlsFiles LookAtCertificates(const Options& options, Findings& findings) {
+rpc::TlsFiles LookAtCertificates(const Options& options, doctor::Findings& findings) {
   rpc::TlsFiles files = options.given();
   bool there = !files.certificate.empty() || !files.key.empty();
   if (!options.authority.empty()) {
-    const AuthorityFacts authority = GatherAuthority(options.authority);
-    Append(findings, CheckAuthority(authority));
-    files = FilesOfAuthority(options.authority);
+    const doctor::AuthorityFacts authority = doctor::GatherAuthority(options.authority);
+    Append(findings, doctor::CheckAuthority(authority));
+    files = doctor::FilesOfAuthority(options.authority);
     there = authority.missing.empty();
   } else if (!options.state.empty()) {
-    const StateFacts state = GatherState(options.state);
-    Append(findings, CheckState(state));
-    if (state.enrolled) files = FilesOfState(options.state);
+    const doctor::StateFacts state = doctor::GatherState(options.state);
+    Append(findings, doctor::CheckState(state));
+    if (state.enrolled) files = doctor::FilesOfState(options.state);
     there = there || state.enrolled;
   }
   if (!there) return {files.ca, "", ""};
   const bool for_server = options.for_controller();
-  Append(findings, CheckCertificate(GatherCertificate(files, for_server), NowSeconds()));
+  Append(findings,
+         doctor::CheckCertificate(doctor::GatherCertificate(files, for_server), NowSeconds()));
   return files;
 }
 
 void LookAtSite(const Options& options, const rpc::TlsFiles& files, const store::ModelFacts& model,
-                Findings& findings) {
-  if (!options.for_controller()) Append(findings, CheckTimeService(HasTimeService()));
+                doctor::Findings& findings) {
+  if (!options.for_controller())
+    Append(findings, doctor::CheckTimeService(doctor::HasTimeService()));
   if (!options.join.empty()) {
-    const JoinFacts join = GatherJoin(options.join, files, options.insecure());
-    Append(findings, CheckJoin(join, NowSeconds()));
+    const doctor::JoinFacts join = doctor::GatherJoin(options.join, files, options.insecure());
+    Append(findings, doctor::CheckJoin(join, NowSeconds()));
     const bool can_ask = options.insecure() || (!join.our_name.empty() && join.refusal.empty());
-    if (join.reach == JoinFacts::Reach::kReached && can_ask) {
-      Append(findings, CheckClock(GatherClock(options.join, files, options.insecure())));
+    if (join.reach == doctor::JoinFacts::Reach::kReached && can_ask) {
+      Append(findings,
+             doctor::CheckClock(doctor::GatherClock(options.join, files, options.insecure())));
     }
   }
   if (!options.data.what.empty()) {
-    Append(findings, CheckData(GatherData(options.data, model)));
+    doctor::DataFacts data = GatherData(options.data);
+    data.model = model;
+    Append(findings, doctor::CheckData(data));
   }
 }
 
@@ -207,8 +234,8 @@ void AddOptions(CLI::App& app, Options& options, std::string& record,
   AddVersionOption(app);
 }
 
-Result<Findings> Examine(const Options& options) {
-  Findings findings;
+Result<doctor::Findings> Examine(const Options& options) {
+  doctor::Findings findings;
   Beginning beginning;
   if (options.for_controller()) LookAtController(options, findings, beginning);
   const rpc::TlsFiles files = LookAtCertificates(options, findings);
@@ -248,13 +275,14 @@ int Main(int argc, const char* const* argv) {
     options.controller.overrides.push_back(*std::move(assignment));
   }
   if (Result<void> found = FindState(options); !found) return Complain(found.error().message);
-  Result<Findings> findings = Examine(options);
+  Result<doctor::Findings> findings = Examine(options);
   if (!findings) return Complain(findings.error().message);
-  std::cout << (options.json ? FormatFindingsJson(*findings) : FormatFindings(*findings));
-  return Finish(AnyFailure(*findings) ? kFailed : kOk);
+  std::cout << (options.json ? doctor::FormatFindingsJson(*findings)
+                             : doctor::FormatFindings(*findings));
+  return Finish(doctor::AnyFailure(*findings) ? kFailed : kOk);
 }
 
 }  // namespace
-}  // namespace metis::apps::doctor
+}  // namespace metis::apps
 
-int main(int argc, char** argv) { return metis::apps::doctor::Main(argc, argv); }
+int main(int argc, char** argv) { return metis::apps::Main(argc, argv); }

@@ -1,25 +1,24 @@
-// The facts as they are gathered: real ports, real handshakes, real files.
-#include "apps/doctor/gather.h"
+// The facts as they are gathered: real ports, real files. Handshakes with a controller are in
+// tests/loopback/doctor_test.cc.
+#include "metis/doctor/gather.h"
 
 #include <gmock/gmock.h>
-#include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
-#include <sqlite3.h>
 #include <sys/socket.h>
 
-#include <ctime>
 #include <filesystem>
 
-#include "apps/controller_setup.h"
-#include "apps/doctor/checks.h"
-#include "metis/rpc/clock_service.h"
+#include "metis/core/text.h"
+#include "metis/data/catalogue.h"
+#include "metis/doctor/checks.h"
+#include "metis/doctor/testing.h"
 #include "metis/rpc/testing.h"
 #include "metis/store/posix_file.h"
 #include "metis/store/sqlite_event_log.h"
-#include "proto/metis/v1/federation.grpc.pb.h"
+#include "metis/store/testing.h"
 
-namespace metis::apps::doctor {
+namespace metis::doctor {
 namespace {
 
 namespace fs = std::filesystem;
@@ -32,14 +31,6 @@ using rpc::MakeCertificate;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
-
-std::vector<std::string> IdsOf(const Findings& findings) {
-  std::vector<std::string> ids;
-  for (const Finding& finding : findings) ids.push_back(finding.id);
-  return ids;
-}
-
-int64_t Now() { return static_cast<int64_t>(std::time(nullptr)); }
 
 // A port of this machine that is listened on and never answered.
 class Occupied {
@@ -79,127 +70,18 @@ TEST(GatherListen, AForeignAddressIsNotOurs) {
               ElementsAre("listen.malformed"));
 }
 
-// --- A controller's port, with and without certificates.
-
-class JoinTest : public rpc::FileTest {
- protected:
-  ~JoinTest() override {
-    if (server_) server_->Shutdown(std::chrono::system_clock::now());
-  }
-
-  void Serve(std::shared_ptr<grpc::ServerCredentials> credentials, bool with_clock = true) {
-    grpc::ServerBuilder builder;
-    int port = 0;
-    builder.AddListeningPort("127.0.0.1:0", std::move(credentials), &port);
-    if (with_clock) {
-      clock_ = rpc::MakeClockService();
-    } else {
-      other_ = std::make_unique<v1::Federation::Service>();  // as before there were clocks
-    }
-    builder.RegisterService(with_clock ? clock_.get() : other_.get());
-    server_ = builder.BuildAndStart();
-    ASSERT_TRUE(server_ && port > 0);
-    address_ = Text("127.0.0.1:", port);
-  }
-  void ServeTls(const CertificateSpec& spec, const Identity& ca, bool with_clock = true) {
-    const Identity own = MakeCertificate(spec, &ca);
-    grpc::SslServerCredentialsOptions tls(
-        GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
-    tls.pem_root_certs = CertificatePem(ca_);
-    tls.pem_key_cert_pairs = {{KeyPem(own), CertificatePem(own)}};
-    Serve(grpc::SslServerCredentials(tls), with_clock);
-  }
-  rpc::TlsFiles FilesOf(const Identity& ca) const {
-    const Identity own = MakeCertificate({.name = "site-3"}, &ca);
-    return {Write("ca.pem", CertificatePem(ca_)), Write("own.pem", CertificatePem(own)),
-            Write("own.key", KeyPem(own))};
-  }
-  Findings Join(const rpc::TlsFiles& files, bool insecure = false) const {
-    return CheckJoin(GatherJoin(address_, files, insecure), Now());
-  }
-
-  const Identity ca_ = MakeCa();
-  const CertificateSpec controller_{.name = "controller", .also = "IP:127.0.0.1"};
-  std::unique_ptr<grpc::Service> clock_, other_;
-  std::unique_ptr<grpc::Server> server_;
-  std::string address_;
-};
-
-TEST_F(JoinTest, AControllerThatIsInOrder) {
-  ServeTls(controller_, ca_);
-  const rpc::TlsFiles files = FilesOf(ca_);
-  EXPECT_THAT(IdsOf(Join(files)), ElementsAre("join.reached", "tls.good", "tls.welcome"));
-  EXPECT_THAT(IdsOf(CheckClock(GatherClock(address_, files, false))), ElementsAre("clock.good"));
+Findings Join(const std::string& address, double patience_s = 5) {
+  return CheckJoin(GatherJoin(address, {}, false, patience_s), Now());
 }
 
-TEST_F(JoinTest, WithoutAnAuthorityNothingIsChecked) {
-  ServeTls(controller_, ca_);
-  EXPECT_THAT(IdsOf(Join({})), ElementsAre("join.reached", "tls.unverified"));
-  const ClockFacts clock = GatherClock(address_, {}, false);
-  ASSERT_FALSE(clock.ahead_s);
-  EXPECT_THAT(clock.ahead_s.error().message, HasSubstr("no certificate"));
+TEST(GatherJoin, WhereNothingListens) {
+  const std::string closed = Occupied().address();
+  EXPECT_THAT(IdsOf(Join(closed)), ElementsAre("join.refused"));
+  EXPECT_THAT(IdsOf(Join("no such host:7740")), ElementsAre("join.malformed"));
+  EXPECT_THAT(IdsOf(Join("no-such-host.invalid:7740")), ElementsAre("join.unknown-host"));
 }
 
-TEST_F(JoinTest, AStrangersControllerRefusesUsAsWeRefuseIt) {
-  ServeTls(controller_, MakeCa("another CA"));
-  EXPECT_THAT(IdsOf(Join(FilesOf(ca_))),
-              ElementsAre("join.reached", "tls.stranger", "tls.welcome"));
-}
-
-TEST_F(JoinTest, ACertificateForAnotherHost) {
-  ServeTls({.name = "fed.example"}, ca_);
-  EXPECT_THAT(IdsOf(Join(FilesOf(ca_))),
-              ElementsAre("join.reached", "tls.other-host", "tls.welcome"));
-}
-
-TEST_F(JoinTest, AControllerWhoseCertificateIsOverOrNotYetValid) {
-  CertificateSpec spec = controller_;
-  spec.days = -1;
-  spec.from_days = -9;
-  ServeTls(spec, ca_);
-  EXPECT_THAT(IdsOf(Join(FilesOf(ca_))), ElementsAre("join.reached", "tls.expired", "tls.welcome"));
-  server_->Shutdown(std::chrono::system_clock::now());
-  spec = controller_;
-  spec.from_days = 2;
-  ServeTls(spec, ca_);
-  EXPECT_THAT(IdsOf(Join(FilesOf(ca_))), ElementsAre("join.reached", "tls.early", "tls.welcome"));
-}
-
-TEST_F(JoinTest, OurCertificateOfAnotherAuthorityIsRefused) {
-  ServeTls(controller_, ca_);
-  const Identity other = MakeCa("another CA");
-  const Identity own = MakeCertificate({.name = "site-3"}, &other);
-  // Our own authority vouches for both, the controller's only for one.
-  const rpc::TlsFiles files{Write("ca.pem", CertificatePem(other) + CertificatePem(ca_)),
-                            Write("own.pem", CertificatePem(own)), Write("own.key", KeyPem(own))};
-  EXPECT_THAT(IdsOf(Join(files)), ElementsAre("join.reached", "tls.good", "tls.unwelcome"));
-}
-
-TEST_F(JoinTest, PlainTextAndTlsDoNotUnderstandEachOther) {
-  Serve(grpc::InsecureServerCredentials());
-  EXPECT_THAT(IdsOf(Join({}, /*insecure=*/true)), ElementsAre("join.reached", "join.insecure"));
-  EXPECT_THAT(IdsOf(CheckClock(GatherClock(address_, {}, true))), ElementsAre("clock.good"));
-  EXPECT_THAT(IdsOf(Join(FilesOf(ca_))), ElementsAre("join.reached", "join.plain"));
-  server_->Shutdown(std::chrono::system_clock::now());
-  ServeTls(controller_, ca_);
-  EXPECT_THAT(IdsOf(Join({}, /*insecure=*/true)), ElementsAre("join.reached", "join.other"));
-}
-
-TEST_F(JoinTest, AnEarlierProgramDoesNotTellItsTime) {
-  Serve(grpc::InsecureServerCredentials(), /*with_clock=*/false);
-  EXPECT_THAT(IdsOf(CheckClock(GatherClock(address_, {}, true))), ElementsAre("clock.untold"));
-}
-
-TEST_F(JoinTest, WhereNothingListens) {
-  { address_ = Occupied().address(); }
-  EXPECT_THAT(IdsOf(Join({})), ElementsAre("join.refused"));
-  address_ = "no such host:7740";
-  EXPECT_THAT(IdsOf(Join({})), ElementsAre("join.malformed"));
-  address_ = "no-such-host.invalid:7740";
-  EXPECT_THAT(IdsOf(Join({})), ElementsAre("join.unknown-host"));
-}
-
-TEST_F(JoinTest, WhereNobodyAnswers) {
+TEST(GatherJoin, WhereNobodyAnswers) {
   const Occupied full(0);
   std::vector<int> waiting;
   Result<rpc::HostPort> to = rpc::ParseHostPort(full.address());
@@ -211,8 +93,7 @@ TEST_F(JoinTest, WhereNobodyAnswers) {
     waiting.push_back(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     (void)::connect(waiting.back(), reinterpret_cast<sockaddr*>(&address), sizeof address);
   }
-  const JoinFacts facts = GatherJoin(full.address(), {}, false, 0.2);
-  EXPECT_THAT(IdsOf(CheckJoin(facts, Now())), ElementsAre("join.silent"));
+  EXPECT_THAT(IdsOf(Join(full.address(), 0.2)), ElementsAre("join.silent"));
   for (const int socket : waiting) ::close(socket);
 }
 
@@ -322,15 +203,19 @@ class RunTest : public rpc::FileTest {
     update.model = pool_.Copy(std::vector<float>{1, 2, 3});
     ASSERT_TRUE(log->Append(Instant(), update));
   }
+  static ControllerFiles Files() {
+    return {.state = "state.db",
+            .blobs = "blobs",
+            .address = "address",
+            .needed = {"initial.metis", "federation"},
+            .never_named = [](const std::string& run) {
+              return fs::exists(run + "/config.toml.new") && !fs::exists(run + "/letter.txt");
+            }};
+  }
   std::vector<std::string> Look(const std::optional<std::string>& identity = std::nullopt) const {
-    return IdsOf(CheckRun(GatherRun(Path("run")), identity, "federation.toml"));
+    return IdsOf(CheckRun(GatherRun(Path("run"), Files()), identity, "federation.toml"));
   }
-  void Change(const std::string& sql) const {
-    sqlite3* database = nullptr;
-    ASSERT_EQ(sqlite3_open(Path("run/state.db").c_str(), &database), SQLITE_OK);
-    EXPECT_EQ(sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK);
-    sqlite3_close(database);
-  }
+  void Change(const std::string& sql) const { store::ExecuteSql(Path("run/state.db"), sql); }
 
   const SchemaPtr schema_ = ModelSchema::Create({{"w", {3}}}).value();
   ModelPool pool_{schema_};
@@ -361,7 +246,7 @@ TEST_F(RunTest, IsInUseOrFinished) {
     ASSERT_TRUE(held);
     Write("run/address", "0.0.0.0:7740\n");
     EXPECT_THAT(Look(), ElementsAre("run.in-use"));
-    EXPECT_EQ(GatherRun(Path("run")).address, "0.0.0.0:7740");
+    EXPECT_EQ(GatherRun(Path("run"), Files()).address, "0.0.0.0:7740");
   }
   Write("run/summary.json", R"({"complete": true})");
   EXPECT_THAT(Look(), ElementsAre("run.finished"));
@@ -415,10 +300,11 @@ TEST_F(RunTest, CannotBeLookedInto) {
 class DataTest : public rpc::FileTest {
  protected:
   Findings Look(const std::string& what, const std::map<std::string, std::string>& model = {}) {
-    DataSource source;
-    source.what = what;
-    source.directory = Path("sets");
-    return CheckData(GatherData(source, model));
+    const Result<data::Dataset> set = data::LoadFile(what);
+    EXPECT_TRUE(set.ok()) << (set ? "" : set.error().message);
+    DataFacts facts = DescribeData(what, *set, nullptr, false);
+    facts.model = model;
+    return CheckData(facts);
   }
 };
 
@@ -433,12 +319,5 @@ TEST_F(DataTest, AFileIsReadAndComparedWithTheModel) {
               ElementsAre("data.good", "data.thin", "data.other-model"));
 }
 
-TEST_F(DataTest, WhatCannotBeReadIsSaidInTheReadersWords) {
-  for (const std::string& what : {Path("absent.npz"), std::string("fashion-mnsit"),
-                                  Write("broken.npz", "PK but no archive")}) {
-    EXPECT_THAT(IdsOf(Look(what)), ElementsAre("data.bad")) << what;
-  }
-}
-
 }  // namespace
-}  // namespace metis::apps::doctor
+}  // namespace metis::doctor

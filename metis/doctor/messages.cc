@@ -1,6 +1,6 @@
-#include "apps/doctor/finding.h"
+#include "metis/doctor/finding.h"
 
-namespace metis::apps::doctor {
+namespace metis::doctor {
 namespace {
 
 constexpr Verdict kOk = Verdict::kOk;
@@ -260,4 +260,4 @@ constexpr Message kMessages[] = {
 
 std::span<const Message> Messages() { return kMessages; }
 
-}  // namespace metis::apps::doctor
+}  // namespace metis::doctor

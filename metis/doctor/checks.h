@@ -1,15 +1,15 @@
-// The judgement of `metis doctor`: facts in, findings out. Pure functions; `now_s` is the time in
-// seconds of the calendar.
+// The judgement of `metis doctor`: facts in, findings out. Pure functions, safe from any thread;
+// `now_s` is the time in seconds of the calendar.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
 
-#include "apps/doctor/facts.h"
-#include "apps/doctor/finding.h"
+#include "metis/doctor/facts.h"
+#include "metis/doctor/finding.h"
 
-namespace metis::apps::doctor {
+namespace metis::doctor {
 
 // What a controller will need, for a model of so many bytes.
 struct Needs {
@@ -41,4 +41,4 @@ Findings CheckData(const DataFacts& facts);
 // "2026-03-01 12:00 UTC"
 std::string FormatMoment(int64_t seconds);
 
-}  // namespace metis::apps::doctor
+}  // namespace metis::doctor

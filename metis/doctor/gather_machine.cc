@@ -10,11 +10,11 @@
 #include <sstream>
 #include <system_error>
 
-#include "apps/doctor/gather.h"
 #include "metis/core/text.h"
+#include "metis/doctor/gather.h"
 #include "metis/rpc/descriptors.h"
 
-namespace metis::apps::doctor {
+namespace metis::doctor {
 namespace {
 
 namespace fs = std::filesystem;
@@ -130,4 +130,4 @@ bool HasTimeService() {
   return ::adjtimex(&clock) != TIME_ERROR && (clock.status & STA_UNSYNC) == 0;
 }
 
-}  // namespace metis::apps::doctor
+}  // namespace metis::doctor

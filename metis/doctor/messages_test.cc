@@ -8,10 +8,10 @@
 #include <set>
 #include <string>
 
-#include "apps/doctor/checks.h"
 #include "metis/core/text.h"
+#include "metis/doctor/checks.h"
 
-namespace metis::apps::doctor {
+namespace metis::doctor {
 namespace {
 
 using testing::Contains;
@@ -429,4 +429,4 @@ TEST(ForecastNeeds, OfRoundsHoldsTheRoundUnderWayToo) {
 }
 
 }  // namespace
-}  // namespace metis::apps::doctor
+}  // namespace metis::doctor

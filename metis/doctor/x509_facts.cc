@@ -1,4 +1,4 @@
-#include "apps/doctor/x509_facts.h"
+#include "metis/doctor/x509_facts.h"
 
 #include <arpa/inet.h>
 #include <openssl/bio.h>
@@ -7,7 +7,7 @@
 
 #include <array>
 
-namespace metis::apps::doctor {
+namespace metis::doctor {
 namespace {
 
 struct NamesFreed {
@@ -60,4 +60,4 @@ std::string FingerprintOf(X509* certificate) {
   return text;
 }
 
-}  // namespace metis::apps::doctor
+}  // namespace metis::doctor

@@ -1,0 +1,35 @@
+#include "metis/core/words.h"
+
+#include <gtest/gtest.h>
+
+namespace metis {
+namespace {
+
+TEST(Words, GroupsDigits) {
+  EXPECT_EQ(Grouped(0), "0");
+  EXPECT_EQ(Grouped(999), "999");
+  EXPECT_EQ(Grouped(14'000), "14,000");
+  EXPECT_EQ(Grouped(1'663'200'000), "1,663,200,000");
+  EXPECT_EQ(Grouped(1'234'567, "\u202f"), "1\u202f234\u202f567");
+}
+
+TEST(Words, BytesAreSaidInWords) {
+  EXPECT_EQ(FormatBytes(0), "0 bytes");
+  EXPECT_EQ(FormatBytes(999), "999 bytes");
+  EXPECT_EQ(FormatBytes(1'520), "1.5 kB");
+  EXPECT_EQ(FormatBytes(861'480), "861 kB");
+  EXPECT_EQ(FormatBytes(4'273'192), "4.3 MB");
+  EXPECT_EQ(FormatBytes(16'400'000'000), "16.4 GB");
+}
+
+TEST(Words, ControlCharactersAreShownAsQuestions) {
+  EXPECT_EQ(Printable("a\x1b[2Jb\nc\x7f"), "a?[2Jb?c?");
+  EXPECT_EQ(Printable("Zürich"), "Zürich");
+  EXPECT_EQ(Printable("a\u009b2Jb\xc2"), "a?2Jb\xc2") << "a control character of two bytes";
+  EXPECT_EQ(PrintableLines("a\x1b\nb\n\tc\n"), "a?\nb\n?c\n");
+  const std::string many(1'000'000, '\n');  // of a hostile peer
+  EXPECT_EQ(PrintableLines(many), many);
+}
+
+}  // namespace
+}  // namespace metis
