@@ -22,6 +22,7 @@ from typing import Iterator, NamedTuple
 # In the order of dependence: a layer names only layers above it.
 LAYERS = {
     "core": ("", "xxhash.h xxh_x86dispatch.h immintrin.h emmintrin.h"),
+    "drawing": ("core", ""),
     "federation": ("core", ""),
     "policy": ("core federation", ""),
     "data": ("core", "posix zlib.h png.h"),
@@ -42,6 +43,7 @@ LAYERS = {
     "config": ("core federation policy data learner/settings.h builtin/settings.h sim/settings.h store/settings.h wire/settings.h "
                "rpc/settings.h dashboard/settings.h", "toml++/"),
     "doctor": ("core federation data store report rpc authority config", "posix nlohmann/json.hpp openssl/"),
+    "experiment": ("core drawing federation policy data store report config", "posix"),
 }
 
 # Everything else that the project uses. A header of none of these is refused until it stands here.

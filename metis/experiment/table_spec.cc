@@ -1,0 +1,305 @@
+#include "metis/experiment/table_spec.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "metis/config/document.h"
+#include "metis/config/suggest.h"
+#include "metis/core/text.h"
+#include "metis/federation/settings.h"
+#include "metis/policy/policy.h"
+
+namespace metis::experiment {
+namespace {
+
+namespace fs = std::filesystem;
+using config::DocumentSection;
+using config::Entry;
+
+// The text of a key that must be there.
+Result<std::string> TextOf(const DocumentSection& section, std::string_view key) {
+  for (const Entry& entry : section.entries) {
+    if (entry.key != key) continue;
+    if (entry.value.text() != nullptr && !entry.value.text()->empty()) return *entry.value.text();
+    return Invalid(
+        Text(entry.value.place.text, ": ", key, " = ", entry.value.written, ": must be a text"));
+  }
+  return Invalid(Text(section.place.text, ": [", section.name, "] lacks ", key));
+}
+
+Result<void> RefuseOtherKeys(const DocumentSection& section,
+                             const std::vector<std::string>& known) {
+  for (const Entry& entry : section.entries) {
+    if (std::find(known.begin(), known.end(), entry.key) != known.end()) continue;
+    return Invalid(Text(entry.value.place.text, ": [", section.name, "] has no key ", entry.key,
+                        config::DidYouMean(": ", entry.key, known)));
+  }
+  return {};
+}
+
+// An id becomes a directory: letters, digits, '-' and '_', so that it stays where it belongs.
+Result<std::string> IdOf(const DocumentSection& section, std::string_view key) {
+  Result<std::string> id = TextOf(section, key);
+  if (!id) return id;
+  bool plain = std::all_of(id->begin(), id->end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_';
+  });
+  if (plain) return id;
+  return Invalid(Text(section.place.text, ": ", key, " = \"", *id,
+                      "\": must be made of letters, digits, - and _"));
+}
+
+Result<void> ReadColumn(const DocumentSection& section, TableSpec& table) {
+  if (Result<void> known = RefuseOtherKeys(section, {"policy", "label"}); !known) return known;
+  Result<std::string> policy = TextOf(section, "policy");
+  if (!policy) return policy.error();
+  Result<std::string> label = TextOf(section, "label");
+  if (!label) return label.error();
+  if (!policy::PolicyNamed(*policy)) {
+    std::vector<std::string> all(std::begin(policy::kPolicyNames), std::end(policy::kPolicyNames));
+    return Invalid(Text(section.place.text, ": there is no policy \"", *policy, "\"",
+                        config::DidYouMean(": ", *policy, all)));
+  }
+  for (const TableColumn& other : table.columns) {
+    if (other.policy != *policy) continue;
+    return Invalid(Text(section.place.text, ": there is a column ", *policy, " already"));
+  }
+  table.columns.push_back({*policy, *label});
+  return {};
+}
+
+Result<void> ReadRow(const DocumentSection& section, TableSpec& table) {
+  if (Result<void> known = RefuseOtherKeys(section, {"id", "label"}); !known) return known;
+  Result<std::string> id = IdOf(section, "id");
+  if (!id) return id.error();
+  Result<std::string> label = TextOf(section, "label");
+  if (!label) return label.error();
+  for (const TableRow& other : table.rows) {
+    if (other.id != *id) continue;
+    return Invalid(Text(section.place.text, ": there is a row ", *id, " already"));
+  }
+  table.rows.push_back({*id, *label});
+  return {};
+}
+
+// "10000s" or "200 rounds"
+Result<void> ReadMoment(const DocumentSection& section, Measure& measure) {
+  constexpr std::string_view kRounds = " rounds";
+  std::string_view text = measure.at;
+  if (!text.ends_with(kRounds)) {
+    Result<Duration> time = ParseDuration(text);
+    if (!time) return time.error().In(Text(section.place.text, ": at"));
+    measure.time = *time;
+    return {};
+  }
+  text.remove_suffix(kRounds.size());
+  uint64_t rounds = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rounds);
+  if (error != std::errc() || end != text.data() + text.size() || rounds == 0) {
+    return Invalid(Text(section.place.text, ": at = \"", measure.at,
+                        "\": must be a time (\"10000s\") or rounds (\"200 rounds\")"));
+  }
+  measure.rounds = rounds;
+  return {};
+}
+
+// "0.828 0.825": a figure or "-" for each column.
+Result<std::vector<std::optional<double>>> ReadFigures(const TableSpec& table, const Entry& entry) {
+  const std::string where = Text(entry.value.place.text, ": ", entry.key);
+  if (entry.value.text() == nullptr) {
+    return Invalid(Text(where, " = ", entry.value.written,
+                        ": must be a text of figures, one for each column: \"0.828 0.825\""));
+  }
+  std::vector<std::optional<double>> figures;
+  std::istringstream words(*entry.value.text());
+  for (std::string word; words >> word;) {
+    double figure = 0;
+    auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), figure);
+    const bool read = error == std::errc() && end == word.data() + word.size();
+    if (word != "-" && !(read && figure >= 0 && figure <= 1)) {
+      return Invalid(Text(where, ": \"", word, "\" is no accuracy: it must be in [0, 1], or -"));
+    }
+    figures.push_back(word == "-" ? std::nullopt : std::optional(figure));
+  }
+  if (figures.size() != table.columns.size()) {
+    return Invalid(Text(where, " has ", figures.size(), " figures, but there are ",
+                        table.columns.size(), " columns: write - where the paper has none"));
+  }
+  return figures;
+}
+
+// After columns and rows: its keys are the ids of the rows.
+Result<void> ReadMeasure(const DocumentSection& section, TableSpec& table) {
+  std::vector<std::string> known = {"at", "label"};
+  for (const TableRow& row : table.rows) known.push_back(row.id);
+  if (Result<void> checked = RefuseOtherKeys(section, known); !checked) return checked;
+  Result<std::string> at = TextOf(section, "at");
+  if (!at) return at.error();
+  Result<std::string> label = TextOf(section, "label");
+  if (!label) return label.error();
+  Measure measure{.at = *at, .label = *label};
+  if (Result<void> read = ReadMoment(section, measure); !read) return read;
+  for (const TableRow& row : table.rows) {
+    auto entry = std::find_if(section.entries.begin(), section.entries.end(),
+                              [&](const Entry& e) { return e.key == row.id; });
+    if (entry == section.entries.end()) {
+      return Invalid(Text(section.place.text, ": [measure] lacks the figures of ", row.id));
+    }
+    auto figures = ReadFigures(table, *entry);
+    if (!figures) return figures.error();
+    measure.paper.push_back(*std::move(figures));
+  }
+  table.measures.push_back(std::move(measure));
+  return {};
+}
+
+Result<void> ReadHead(const DocumentSection& section, TableSpec& table) {
+  if (Result<void> known = RefuseOtherKeys(section, {"title", "paper"}); !known) return known;
+  Result<std::string> title = TextOf(section, "title");
+  if (!title) return title.error();
+  Result<std::string> paper = TextOf(section, "paper");
+  if (!paper) return paper.error();
+  table.title = *title;
+  table.paper = *paper;
+  return {};
+}
+
+Result<void> ReadSections(const config::Document& document, std::string_view name, bool repeated,
+                          Result<void> (*read)(const DocumentSection&, TableSpec&),
+                          const std::string& file, TableSpec& table) {
+  size_t found = 0;
+  for (const DocumentSection& section : document.sections) {
+    if (section.name != name || section.repeated != repeated) continue;
+    ++found;
+    if (Result<void> done = read(section, table); !done) return done;
+  }
+  if (found > 0) return {};
+  return Invalid(Text(file, " lacks ", repeated ? "[[" : "[", name, repeated ? "]]" : "]"));
+}
+
+}  // namespace
+
+std::string TableSpec::FileOf(size_t row, size_t column) const {
+  return Text(directory, "/", rows[row].id, "/", columns[column].policy, ".toml");
+}
+
+Result<TableSpec> ParseTableSpec(std::string_view text, const std::string& directory) {
+  const std::string file = Text(directory, "/table.toml");
+  Result<config::Document> document = config::ParseDocument(text, file);
+  if (!document) return document.error();
+  for (const Entry& entry : document->loose) {
+    return Invalid(Text(entry.value.place.text, ": ", entry.key, " stands in no section"));
+  }
+  const std::vector<std::string> known = {"table", "column", "row", "measure"};
+  for (const DocumentSection& section : document->sections) {
+    if (std::find(known.begin(), known.end(), section.name) != known.end()) continue;
+    return Invalid(Text(section.place.text, ": there is no section ", section.name,
+                        config::DidYouMean(": ", section.name, known)));
+  }
+  TableSpec table{.name = fs::path(directory).filename().string(),
+                  .directory = directory,
+                  .title = {},
+                  .paper = {},
+                  .columns = {},
+                  .rows = {},
+                  .measures = {}};
+  Result<void> read = ReadSections(*document, "table", false, ReadHead, file, table);
+  if (read) read = ReadSections(*document, "column", true, ReadColumn, file, table);
+  if (read) read = ReadSections(*document, "row", true, ReadRow, file, table);
+  if (read) read = ReadSections(*document, "measure", true, ReadMeasure, file, table);
+  if (!read) return read.error();
+  return table;
+}
+
+Result<TableSpec> ReadTableSpec(const std::string& directory) {
+  const std::string path = Text(directory, "/table.toml");
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file) return NotFound(Text("there is no ", path, ", or it can't be read"));
+  return ParseTableSpec(text.str(), directory);
+}
+
+Result<std::vector<std::string>> TableNames(const std::string& experiments) {
+  std::error_code error;
+  std::vector<std::string> names;
+  for (fs::directory_iterator i(experiments, error), end; !error && i != end; i.increment(error)) {
+    if (fs::exists(i->path() / "table.toml")) names.push_back(i->path().filename().string());
+  }
+  if (error) {
+    return NotFound(Text("there are no experiments in ", experiments, " (", error.message(),
+                         "): run this in the directory of Metis' sources, or name theirs with "
+                         "--experiments"));
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Result<TableSpec> FindTable(const std::string& experiments, const std::string& name,
+                            const std::vector<std::string>& others) {
+  Result<std::vector<std::string>> names = TableNames(experiments);
+  if (!names) return names.error();
+  if (std::find(names->begin(), names->end(), name) == names->end()) {
+    names->insert(names->end(), others.begin(), others.end());
+    return Invalid(Text("there is no table \"", name, "\" in ", experiments,
+                        config::DidYouMean(": ", name, *names), " (tables: ", Join(*names), ")"));
+  }
+  return ReadTableSpec(Text(experiments, "/", name));
+}
+
+std::vector<std::string> SplitAtCommas(std::string_view text) {
+  std::vector<std::string> pieces;
+  while (!text.empty()) {
+    size_t comma = std::min(text.find(','), text.size());
+    if (comma > 0) pieces.emplace_back(text.substr(0, comma));
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
+  return pieces;
+}
+
+namespace {
+
+// The indices of the names that a word of `text` fits, in the order of the names.
+Result<std::vector<size_t>> Choose(const std::vector<std::string>& names, std::string_view text,
+                                   std::string_view option,
+                                   bool (*fits)(const std::string& name, const std::string& word)) {
+  std::vector<bool> chosen(names.size(), text.empty());
+  for (const std::string& word : SplitAtCommas(text)) {
+    bool any = false;
+    for (size_t i = 0; i < names.size(); ++i) {
+      if (!fits(names[i], word)) continue;
+      any = chosen[i] = true;
+    }
+    if (any) continue;
+    return Invalid(Text(option, " ", word, " fits none of ", Join(names),
+                        config::DidYouMean("; ", word, names, "", "")));
+  }
+  std::vector<size_t> indices;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (chosen[i]) indices.push_back(i);
+  }
+  return indices;
+}
+
+}  // namespace
+
+Result<std::vector<size_t>> ChooseRows(const TableSpec& table, std::string_view text) {
+  std::vector<std::string> ids;
+  for (const TableRow& row : table.rows) ids.push_back(row.id);
+  return Choose(ids, text, "--rows", [](const std::string& name, const std::string& word) {
+    return name.starts_with(word);
+  });
+}
+
+Result<std::vector<size_t>> ChooseColumns(const TableSpec& table, std::string_view text) {
+  std::vector<std::string> policies;
+  for (const TableColumn& column : table.columns) policies.push_back(column.policy);
+  return Choose(policies, text, "--columns",
+                [](const std::string& name, const std::string& word) { return name == word; });
+}
+
+}  // namespace metis::experiment

@@ -1,0 +1,86 @@
+// A table of the evaluation as it stands in experiments/TABLE/table.toml: rows are distributions of
+// data, columns are policies, and every cell has a configuration file ROW/POLICY.toml beside it. It
+// also holds the figures that the paper prints, in the order of the columns:
+//
+//   [table]
+//   title = "CIFAR-10, homogeneous cluster"
+//   paper = "Table I, left"
+//   [[column]]
+//   policy = "sync-fedavg"
+//   label = "SyncFedAvg"
+//   [[row]]
+//   id = "uniform-iid"
+//   label = "Uniform, IID"
+//   [[measure]]
+//   at = "10000s"              # or "200 rounds"
+//   label = "at 10,000 s"
+//   uniform-iid = "0.828"      # "-" where the paper has none
+//
+// Values; only ReadTableSpec() and TableNames() touch the disk.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "metis/core/result.h"
+#include "metis/core/time.h"
+
+namespace metis::experiment {
+
+struct TableColumn {
+  std::string policy;
+  std::string label;
+};
+
+struct TableRow {
+  std::string id;
+  std::string label;
+};
+
+// When the accuracy of a cell is taken: at a time, or after a number of synchronous rounds.
+struct Measure {
+  std::string at;  // as written: "10000s", "200 rounds"
+  std::string label;
+  std::optional<Duration> time = std::nullopt;
+  std::optional<uint64_t> rounds = std::nullopt;
+  std::vector<std::vector<std::optional<double>>> paper = {};  // [row][column]
+};
+
+struct TableSpec {
+  std::string name;       // "cifar10-homogeneous"
+  std::string directory;  // experiments/NAME
+  std::string title;
+  std::string paper;  // where the paper has it
+  std::vector<TableColumn> columns;
+  std::vector<TableRow> rows;
+  std::vector<Measure> measures;
+
+  // Of the configuration of a cell.
+  std::string FileOf(size_t row, size_t column) const;
+};
+
+// Reads DIRECTORY/table.toml. Errors name file and line, the value and the way out.
+Result<TableSpec> ReadTableSpec(const std::string& directory);
+Result<TableSpec> ParseTableSpec(std::string_view text, const std::string& directory);
+
+// The tables below `experiments`, by name. kNotFound if there is no such directory.
+Result<std::vector<std::string>> TableNames(const std::string& experiments);
+
+// Reads the table `name` below `experiments`. For a name that is none, the error lists those that
+// there are, and `others` that are no tables but may be meant.
+Result<TableSpec> FindTable(const std::string& experiments, const std::string& name,
+                            const std::vector<std::string>& others = {});
+
+// Rows whose ids begin like one of the words between the commas; all for an empty text. A word that
+// fits none is an error that names the nearest.
+Result<std::vector<size_t>> ChooseRows(const TableSpec& table, std::string_view text);
+// Columns by the exact names of their policies.
+Result<std::vector<size_t>> ChooseColumns(const TableSpec& table, std::string_view text);
+
+// "a,b" as "a" and "b"; empty pieces are left out.
+std::vector<std::string> SplitAtCommas(std::string_view text);
+
+}  // namespace metis::experiment
