@@ -19,10 +19,14 @@ struct Options {
   bool csv = false;
 };
 
-void AddPlaces(CLI::App& command, ExperimentOptions& options) {
-  command.add_option("--out", options.out, "Where the runs are kept")->capture_default_str();
+void AddExperiments(CLI::App& command, ExperimentOptions& options) {
   command.add_option("--experiments", options.experiments,
                      "The directory of the tables; default: experiments, or as installed");
+}
+
+void AddPlaces(CLI::App& command, ExperimentOptions& options) {
+  command.add_option("--out", options.out, "Where the runs are kept")->capture_default_str();
+  AddExperiments(command, options);
 }
 
 void AddScale(CLI::App& command, ExperimentOptions& options) {
@@ -44,6 +48,21 @@ CLI::App* AddList(CLI::App& app, Options& options) {
   list->footer("Example:\n  metis experiment list");
   AddPlaces(*list, options.experiment);
   return list;
+}
+
+CLI::App* AddShow(CLI::App& app, Options& options) {
+  ExperimentOptions& experiment = options.experiment;
+  CLI::App* show = app.add_subcommand(
+      "show", "Print the complete configuration of a cell, for `metis simulate` or to look at");
+  show->footer(
+      "Example:\n"
+      "  metis experiment show cifar10-heterogeneous powerlaw-iid async-dvw --scale 0.1");
+  show->add_option("TABLE", experiment.table, "A table of `metis experiment list`")->required();
+  show->add_option("ROW", experiment.rows, "One of its rows")->required();
+  show->add_option("POLICY", experiment.columns, "One of its columns")->required();
+  AddScale(*show, experiment);
+  AddExperiments(*show, experiment);
+  return show;
 }
 
 CLI::App* AddRun(CLI::App& app, Options& options) {
@@ -134,7 +153,7 @@ int Run(const CLI::App& run, Options& options) {
 int Main(int argc, const char* const* argv) {
   Options options;
   CLI::App app(
-      "The paper's evaluation: one configuration for each cell, one command for each table,\n"
+      "The paper's evaluation: one file and one command for each table,\n"
       "measured accuracies beside the paper's own.",
       "metis experiment");
   app.footer(
@@ -145,10 +164,12 @@ int Main(int argc, const char* const* argv) {
   app.require_subcommand(1);
   AddVersionOption(app);
   CLI::App* list = AddList(app, options);
+  CLI::App* show = AddShow(app, options);
   CLI::App* run = AddRun(app, options);
   AddTable(app, options);
   if (std::optional<int> code = ParseArguments(app, argc, argv)) return *code;
   if (list->parsed()) return ListTables(options.experiment);
+  if (show->parsed()) return ShowCell(options.experiment);
   if (run->parsed()) return Run(*run, options);
   options.experiment.form = options.json       ? TableForm::kJson
                             : options.markdown ? TableForm::kMarkdown

@@ -123,15 +123,16 @@ class Account {
   double wall_s_ = 0;
 };
 
-JobsOutcome Carry(const std::string& program, const std::vector<const PlannedRun*>& work,
-                  const ExperimentOptions& options) {
+Result<JobsOutcome> Carry(const std::string& program, const TableSpec& table,
+                          const std::vector<const PlannedRun*>& work,
+                          const ExperimentOptions& options) {
   Account account(options.table, work, options.jobs);
   CarrySettings settings = SettingsOf(options);
   settings.program = program;
   settings.progress = [&](size_t ended, size_t running) { account.Tick(ended, running); };
   settings.ended = [&](size_t run, const JobEnd& end) { account.Ended(run, end); };
   settings.unnoted = [](const Error& error) { Complain(error.message); };
-  return CarryOut(work, settings);
+  return CarryOut(table, work, settings);
 }
 
 // The table of all that is there, printed and written.
@@ -193,6 +194,20 @@ int ShowTable(const ExperimentOptions& options) {
   return Finish();
 }
 
+int ShowCell(const ExperimentOptions& options) {
+  Result<TableSpec> table = FindTable(options);
+  if (!table) return Complain(table.error().message);
+  const Result<size_t> row = FindRow(*table, options.rows);
+  if (!row) return Complain(row.error().message);
+  const Result<size_t> column = FindColumn(*table, options.columns);
+  if (!column) return Complain(column.error().message);
+  const Result<experiment::ExperimentRun> run =
+      PlanRun(*table, *row, *column, 0, options.scale, options.out);
+  if (!run) return Complain(run.error().message);
+  std::cout << FormatSettings(*table, *run);
+  return Finish();
+}
+
 int RunTable(const ExperimentOptions& options) {
   Result<TableSpec> table = FindTable(options);
   if (!table) return Complain(table.error().message);
@@ -215,14 +230,15 @@ int RunTable(const ExperimentOptions& options) {
   std::cerr << options.table << ": " << runs->size() << " runs, " << runs->size() - work.size()
             << " done before and skipped, " << begun << " to go on with, " << work.size() - begun
             << " to begin" << std::endl;
-  const JobsOutcome outcome = Carry(simulate->path, work, options);
-  if (Result<void> concluded = Conclude(*table, options, work, outcome); !concluded) {
+  const Result<JobsOutcome> outcome = Carry(simulate->path, *table, work, options);
+  if (!outcome) return Complain(outcome.error().message);
+  if (Result<void> concluded = Conclude(*table, options, work, *outcome); !concluded) {
     return Complain(concluded.error().message);
   }
-  if (outcome.interrupted) {
+  if (outcome->interrupted) {
     return Finish(Complain("interrupted; the same command goes on where this one ended"));
   }
-  const bool failed = std::any_of(outcome.ends.begin(), outcome.ends.end(),
+  const bool failed = std::any_of(outcome->ends.begin(), outcome->ends.end(),
                                   [](const JobEnd& end) { return !end.failure.empty(); });
   return Finish(failed ? kFailed : kOk);
 }

@@ -1,5 +1,5 @@
-// `metis experiment list`, `run` and `table`: what they do once the command line is read. Each
-// returns the exit code.
+// `metis experiment list`, `show`, `run` and `table`: what they do once the command line is read.
+// Each returns the exit code.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ enum class TableForm { kText, kJson, kMarkdown, kCsv };
 struct ExperimentOptions {
   std::string experiments;  // empty: ./experiments, or those that were installed
   std::string table;
-  std::string rows;
-  std::string columns;
+  std::string rows;     // of `show` the one
+  std::string columns;  // the same
   experiment::Scale scale;
   uint32_t seeds = 1;
   uint32_t jobs = 1;
@@ -35,6 +35,8 @@ struct CacheOptions {
 };
 
 int ListTables(const ExperimentOptions& options);
+// The configuration of the cell that `rows` and `columns` name.
+int ShowCell(const ExperimentOptions& options);
 int RunTable(const ExperimentOptions& options);
 int ShowTable(const ExperimentOptions& options);
 int RunCacheFigure(const CacheOptions& options);

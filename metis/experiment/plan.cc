@@ -73,9 +73,15 @@ std::vector<std::string> ArgumentsOf(const PlannedRun& planned, const CarrySetti
   return arguments;
 }
 
-JobsOutcome CarryOut(const std::vector<const PlannedRun*>& work, const CarrySettings& settings) {
+Result<JobsOutcome> CarryOut(const TableSpec& table, const std::vector<const PlannedRun*>& work,
+                             const CarrySettings& settings) {
   std::vector<Job> jobs;
   for (const PlannedRun* planned : work) {
+    if (planned->found.state == RunState::kNew) {
+      if (Result<void> written = WriteSettings(table, planned->run); !written) {
+        return written.error();
+      }
+    }
     jobs.push_back({planned->run.name, ArgumentsOf(*planned, settings), planned->run.log()});
   }
   const auto ended = [&](size_t job, const JobEnd& end) {

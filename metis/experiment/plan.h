@@ -4,8 +4,8 @@
 //
 //   Result<std::vector<PlannedRun>> runs = PlanTable(table, {.rows = "powerlaw", .out = "runs"});
 //   std::vector<const PlannedRun*> work = ToDo(*runs);
-//   JobsOutcome outcome = CarryOut(work, {.program = "/usr/bin/metis-simulate"});
-//   Result<TableResult> result = Conclude(table, {}, "runs", work, outcome);
+//   Result<JobsOutcome> outcome = CarryOut(table, work, {.program = "/usr/bin/metis-simulate"});
+//   Result<TableResult> result = Conclude(table, {}, "runs", work, *outcome);
 #pragma once
 
 #include <cstdint>
@@ -57,7 +57,10 @@ struct CarrySettings {
 // What metis-simulate is given for the run: to begin it, or to go on with it.
 std::vector<std::string> ArgumentsOf(const PlannedRun& planned, const CarrySettings& settings);
 
-JobsOutcome CarryOut(const std::vector<const PlannedRun*>& work, const CarrySettings& settings);
+// Writes the configurations of runs that begin, then carries all out. An error before anything has
+// begun: a configuration could not be written.
+Result<JobsOutcome> CarryOut(const TableSpec& table, const std::vector<const PlannedRun*>& work,
+                             const CarrySettings& settings);
 
 // The table of all that is there, with the failures of what was carried out.
 Result<TableResult> Conclude(const TableSpec& table, const Scale& scale, const std::string& out,

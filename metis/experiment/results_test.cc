@@ -52,8 +52,7 @@ TEST_F(Results, CountCompleteRunsOnly) {
 
 TEST_F(Results, LeaveOutRunsOfAnotherConfigurationAndSaySo) {
   Leave(0, 0, 0, 0.875);
-  WriteText(home_ / "small/uniform-iid/sync-fedavg.toml",
-            "[federation]\npolicy = \"sync-fedavg\"\n[stop]\nduration = \"50s\"\n");
+  ChangeTable("\"40s\"", "\"50s\"");
   const TableResult result = Collect();
   EXPECT_EQ(result.cells[0][0].figures[0].count(), 0u);
   EXPECT_THAT(FormatMarkdown(result), HasSubstr("Left out: "));

@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "metis/core/text.h"
-#include "metis/policy/policy.h"
+#include "metis/core/words.h"
 #include "metis/report/run_directory.h"
 #include "metis/report/run_files.h"
 
@@ -14,9 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Result<config::Config> ReadCell(const std::string& file,
-                                const std::vector<config::Assignment>& keys) {
-  Result<config::Config> config = config::ReadConfig(file, keys);
+Result<config::Config> ReadConfig(const std::string& file) {
+  Result<config::Config> config = config::ReadConfig(file);
   if (!config) return config;
   if (Result<void> read = data::ReadTable(config->data); !read) return read.error();
   return config;
@@ -61,13 +60,7 @@ Found Changed(const ExperimentRun& run, std::string_view what) {
 }  // namespace
 
 std::vector<std::string> ExperimentRun::ArgumentsToBegin(uint32_t threads) const {
-  std::vector<std::string> arguments = {file};
-  for (const config::Assignment& key : keys) {
-    arguments.insert(arguments.end(), {"--set", Text(key.key, "=", key.value)});
-  }
-  arguments.insert(arguments.end(),
-                   {"--seed", Text(seed), "--out", directory, "--threads", Text(threads)});
-  return arguments;
+  return {settings(), "--out", directory, "--threads", Text(threads)};
 }
 
 std::vector<std::string> ExperimentRun::ArgumentsToResume(uint32_t threads) const {
@@ -80,30 +73,21 @@ std::string DirectoryOf(const TableSpec& table, const Scale& scale, const std::s
 
 Result<ExperimentRun> PlanRun(const TableSpec& table, size_t row, size_t column, uint64_t offset,
                               const Scale& scale, const std::string& out) {
-  const std::string file = table.FileOf(row, column);
-  const std::string& policy = table.columns[column].policy;
-  Result<config::Config> full = ReadCell(file, {});
+  const std::string cell = Text(table.rows[row].id, "/", table.columns[column].policy);
+  Result<config::Config> full = CellConfig(table, row, column);
   if (!full) return full.error();
-  if (policy::NameOf(full->federation.policy) != policy) {
-    return Invalid(Text(file, " is the cell of ", policy, ", but its policy is ",
-                        policy::NameOf(full->federation.policy)));
-  }
   const uint64_t seed = full->simulation.seed + offset;
   Result<std::vector<config::Assignment>> keys = ScaledKeys(*full, scale);
-  if (!keys) return keys.error().In(file);
-  std::vector<config::Assignment> all = *keys;
-  all.push_back({"federation.seed", Text(seed), "--seeds"});
-  Result<config::Config> scaled = ReadCell(file, all);
+  if (!keys) return keys.error().In(Text(table.file(), ": ", cell));
+  keys->push_back({"federation.seed", Text(seed), "--seeds"});
+  Result<config::Config> scaled = CellConfig(table, row, column, *keys);
   if (!scaled) return scaled.error();
   full->simulation.seed = seed;
   return ExperimentRun{.row = row,
                        .column = column,
                        .seed = seed,
-                       .name = Text(table.rows[row].id, "/", policy, ", seed ", seed),
-                       .file = file,
-                       .directory = Text(DirectoryOf(table, scale, out), "/", table.rows[row].id,
-                                         "/", policy, "/seed-", seed),
-                       .keys = *std::move(keys),
+                       .name = Text(cell, ", seed ", seed),
+                       .directory = Text(DirectoryOf(table, scale, out), "/", cell, "/seed-", seed),
                        .full = *std::move(full),
                        .config = *std::move(scaled)};
 }
@@ -135,7 +119,7 @@ Found Inspect(const ExperimentRun& run) {
     return Changed(run, begun ? "holds a run that ended as it began"
                               : "holds other files than those of a run");
   }
-  Result<config::Config> config = ReadCell(there, {});
+  Result<config::Config> config = ReadConfig(there);
   if (!config) return Changed(run, config.error().message);
   if (*config != run.config) {
     return Changed(run, Text("holds a run that was configured otherwise (",
@@ -156,6 +140,18 @@ report::Json ReadSummary(const std::string& directory) {
 bool IsComplete(const report::Json& summary) {
   return summary.is_object() && summary.contains("complete") &&
          summary["complete"] == report::Json(true);
+}
+
+std::string FormatSettings(const TableSpec& table, const ExperimentRun& run) {
+  return Text("# ", Printable(table.title), "\n# ", Printable(table.rows[run.row].label), "; ",
+              Printable(table.columns[run.column].label), "; seed ", run.seed, "\n\n",
+              config::FormatConfig(run.config));
+}
+
+Result<void> WriteSettings(const TableSpec& table, const ExperimentRun& run) {
+  std::error_code error;  // is said when the file is written
+  fs::create_directories(fs::path(run.settings()).parent_path(), error);
+  return report::WriteRunFile(run.settings(), FormatSettings(table, run));
 }
 
 Result<void> AddWallTime(const ExperimentRun& run, double seconds) {

@@ -1,10 +1,12 @@
 // The runs of a table: each cell with each seed has a run directory of its own,
 //
 //   OUT/TABLE/SCALE/ROW/POLICY/seed-SEED         docs/run-directory.md
+//   OUT/TABLE/SCALE/ROW/POLICY/seed-SEED.toml    its configuration, complete
 //   OUT/TABLE/SCALE/ROW/POLICY/seed-SEED.log     what its program said
 //   OUT/TABLE/SCALE/ROW/POLICY/seed-SEED.json    how long it took on the clock on the wall
 //
-// so that a run that is done is never done again, and one that was begun can go on.
+// so that a run that is done is never done again, and one that was begun can go on. Values and free
+// functions; one command at a time writes a run (the log is locked, child.h).
 #pragma once
 
 #include <cstdint>
@@ -23,13 +25,12 @@ struct ExperimentRun {
   size_t row = 0;
   size_t column = 0;
   uint64_t seed = 0;
-  std::string name;                           // "uniform-iid/async-dvw, seed 1990"
-  std::string file;                           // the cell's configuration
-  std::string directory;                      // the run directory
-  std::vector<config::Assignment> keys = {};  // that make it one of the scale
-  config::Config full = {};                   // as the file says, but for the seed
-  config::Config config = {};                 // with `keys`
+  std::string name;            // "uniform-iid/async-dvw, seed 1990"
+  std::string directory;       // the run directory
+  config::Config full = {};    // of the cell, but for the seed
+  config::Config config = {};  // at its scale
 
+  std::string settings() const { return directory + ".toml"; }
   std::string log() const { return directory + ".log"; }
   std::string times() const { return directory + ".json"; }
   // Of metis-simulate: to begin it, and to go on with it.
@@ -68,6 +69,12 @@ Found Inspect(const ExperimentRun& run);
 // What summary.json in a run directory says; null where there is none.
 report::Json ReadSummary(const std::string& directory);
 bool IsComplete(const report::Json& summary);
+
+// The configuration of the run as a file that `metis simulate` runs: it begins with a comment that
+// says which cell of which table this is.
+std::string FormatSettings(const TableSpec& table, const ExperimentRun& run);
+// Writes it to settings().
+Result<void> WriteSettings(const TableSpec& table, const ExperimentRun& run);
 
 // Adds to what was spent on the run. A file that can't be written is an error.
 Result<void> AddWallTime(const ExperimentRun& run, double seconds);

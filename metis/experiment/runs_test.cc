@@ -30,19 +30,30 @@ TEST_F(Runs, ArePlannedSeedBySeed) {
 TEST_F(Runs, AreCommandsOfMetisSimulate) {
   const ExperimentRun run = PlanOne(1, 0, 2, {.time = 0.5});
   EXPECT_THAT(run.ArgumentsToBegin(3),
-              ElementsAre(run.file, "--set", "stop.duration=20s", "--set", "test.every=200ms",
-                          "--seed", "1992", "--out", run.directory, "--threads", "3"));
+              ElementsAre(run.directory + ".toml", "--out", run.directory, "--threads", "3"));
   EXPECT_THAT(run.ArgumentsToResume(3), ElementsAre("--resume", run.directory, "--threads", "3"));
   EXPECT_EQ(run.config.federation.stop.duration, Duration::Seconds(20));
   EXPECT_EQ(run.full.federation.stop.duration, Duration::Seconds(40));
 }
 
+TEST_F(Runs, AreBegunFromAFileWithEverySetting) {
+  const ExperimentRun run = PlanOne(1, 0, 2, {.data = 0.5});
+  ASSERT_TRUE(WriteSettings(ReadTable(), run).ok());
+  Result<config::Config> written = config::ReadConfig(run.settings());
+  ASSERT_TRUE(written.ok()) << written.error().message;
+  EXPECT_EQ(*written, run.config);
+  EXPECT_EQ(written->simulation.seed, 1992u);
+  EXPECT_EQ(written->federation.stop.duration, Duration::Seconds(20));
+  EXPECT_TRUE(FormatSettings(ReadTable(), run)
+                  .starts_with("# Small\n# Power Law, IID; SyncFedAvg; seed 1992\n\n"));
+  EXPECT_EQ(Inspect(run).state, RunState::kNew) << "it lies beside the run, not in it";
+}
+
 TEST_F(Runs, RefuseACellOfAnotherPolicy) {
-  WriteText(home_ / "small/uniform-iid/async-dvw.toml", "[federation]\npolicy = \"fedasync\"\n");
+  ChangeTable("data.sizes = \"uniform\"", "federation.weighting = \"equal\"");
   Result<ExperimentRun> run = PlanRun(ReadTable(), 0, 1, 0, {}, "out");
   ASSERT_FALSE(run.ok());
-  EXPECT_THAT(run.error().message,
-              HasSubstr("is the cell of async-dvw, but its policy is fedasync"));
+  EXPECT_THAT(run.error().message, HasSubstr("the policy of uniform-iid is custom, not async-dvw"));
 }
 
 TEST_F(Runs, AreNewWhereNothingIs) {
@@ -76,8 +87,7 @@ TEST_F(Runs, GoOnIfTheyWereInterruptedOrCutOff) {
 
 TEST_F(Runs, AreNotMixedWithThoseOfAnotherConfiguration) {
   LeaveRun(PlanOne(0, 0), true, 0.5, 0.75);
-  WriteText(home_ / "small/uniform-iid/sync-fedavg.toml",
-            "[federation]\npolicy = \"sync-fedavg\"\n[stop]\nduration = \"50s\"\n");
+  ChangeTable("\"40s\"", "\"50s\"");
   const ExperimentRun run = PlanOne(0, 0);
   const Found found = Inspect(run);
   EXPECT_EQ(found.state, RunState::kChanged);

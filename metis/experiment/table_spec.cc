@@ -6,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "metis/config/document.h"
+#include "metis/config/keys.h"
 #include "metis/config/suggest.h"
 #include "metis/core/text.h"
 #include "metis/federation/settings.h"
@@ -19,6 +19,8 @@ namespace fs = std::filesystem;
 using config::DocumentSection;
 using config::Entry;
 
+constexpr const char* kTableFile = "table.toml";
+
 // The text of a key that must be there.
 Result<std::string> TextOf(const DocumentSection& section, std::string_view key) {
   for (const Entry& entry : section.entries) {
@@ -30,14 +32,41 @@ Result<std::string> TextOf(const DocumentSection& section, std::string_view key)
   return Invalid(Text(section.place.text, ": [", section.name, "] lacks ", key));
 }
 
+bool Has(const std::vector<std::string>& known, std::string_view word) {
+  return std::find(known.begin(), known.end(), word) != known.end();
+}
+
+Error UnknownKey(const DocumentSection& section, const Entry& entry,
+                 const std::vector<std::string>& known) {
+  return Invalid(Text(entry.value.place.text, ": [", section.name, "] has no key ", entry.key,
+                      config::DidYouMean(": ", entry.key, known)));
+}
+
 Result<void> RefuseOtherKeys(const DocumentSection& section,
                              const std::vector<std::string>& known) {
   for (const Entry& entry : section.entries) {
-    if (std::find(known.begin(), known.end(), entry.key) != known.end()) continue;
-    return Invalid(Text(entry.value.place.text, ": [", section.name, "] has no key ", entry.key,
-                        config::DidYouMean(": ", entry.key, known)));
+    if (!Has(known, entry.key)) return UnknownKey(section, entry, known);
   }
   return {};
+}
+
+// All keys but the section's own: those of the configuration that a row or a column sets.
+Result<std::vector<config::Assignment>> ReadKeys(const DocumentSection& section,
+                                                 const std::vector<std::string>& own) {
+  std::vector<config::Assignment> keys;
+  for (const Entry& entry : section.entries) {
+    if (Has(own, entry.key)) continue;
+    if (entry.key.find('.') == entry.key.npos) return UnknownKey(section, entry, own);
+    const config::Value& value = entry.value;
+    if (std::holds_alternative<std::monostate>(value.data)) {
+      return Invalid(Text(value.place.text, ": ", entry.key, " = ", value.written,
+                          ": must be a text, a number, true or false"));
+    }
+    // As it would be typed on the command line.
+    keys.push_back({entry.key, value.text() ? Text('"', *value.text(), '"') : value.written,
+                    value.place.text});
+  }
+  return keys;
 }
 
 // An id becomes a directory: letters, digits, '-' and '_', so that it stays where it belongs.
@@ -54,7 +83,8 @@ Result<std::string> IdOf(const DocumentSection& section, std::string_view key) {
 }
 
 Result<void> ReadColumn(const DocumentSection& section, TableSpec& table) {
-  if (Result<void> known = RefuseOtherKeys(section, {"policy", "label"}); !known) return known;
+  Result<std::vector<config::Assignment>> keys = ReadKeys(section, {"policy", "label"});
+  if (!keys) return keys.error();
   Result<std::string> policy = TextOf(section, "policy");
   if (!policy) return policy.error();
   Result<std::string> label = TextOf(section, "label");
@@ -68,12 +98,13 @@ Result<void> ReadColumn(const DocumentSection& section, TableSpec& table) {
     if (other.policy != *policy) continue;
     return Invalid(Text(section.place.text, ": there is a column ", *policy, " already"));
   }
-  table.columns.push_back({*policy, *label});
+  table.columns.push_back({*policy, *label, *std::move(keys)});
   return {};
 }
 
 Result<void> ReadRow(const DocumentSection& section, TableSpec& table) {
-  if (Result<void> known = RefuseOtherKeys(section, {"id", "label"}); !known) return known;
+  Result<std::vector<config::Assignment>> keys = ReadKeys(section, {"id", "label"});
+  if (!keys) return keys.error();
   Result<std::string> id = IdOf(section, "id");
   if (!id) return id.error();
   Result<std::string> label = TextOf(section, "label");
@@ -82,7 +113,7 @@ Result<void> ReadRow(const DocumentSection& section, TableSpec& table) {
     if (other.id != *id) continue;
     return Invalid(Text(section.place.text, ": there is a row ", *id, " already"));
   }
-  table.rows.push_back({*id, *label});
+  table.rows.push_back({*id, *label, *std::move(keys)});
   return {};
 }
 
@@ -183,30 +214,54 @@ Result<void> ReadSections(const config::Document& document, std::string_view nam
 
 }  // namespace
 
-std::string TableSpec::FileOf(size_t row, size_t column) const {
-  return Text(directory, "/", rows[row].id, "/", columns[column].policy, ".toml");
+std::string TableSpec::file() const { return Text(directory, "/", kTableFile); }
+
+Result<config::Config> CellConfig(const TableSpec& table, size_t row, size_t column,
+                                  const std::vector<config::Assignment>& keys) {
+  const TableRow& its_row = table.rows[row];
+  const TableColumn& its_column = table.columns[column];
+  std::vector<config::Assignment> all = its_row.keys;
+  all.insert(all.end(), its_column.keys.begin(), its_column.keys.end());
+  all.push_back({"federation.policy", its_column.policy, table.file()});
+  all.insert(all.end(), keys.begin(), keys.end());
+  Result<config::Config> config = config::ParseConfig(table.common, table.file(), all);
+  if (!config) return config;
+  const std::string_view policy = policy::NameOf(config->federation.policy);
+  if (policy != its_column.policy) {
+    return Invalid(Text(table.file(), ": the policy of ", its_row.id, " is ", policy, ", not ",
+                        its_column.policy, " as its column says: set no part of a policy there"));
+  }
+  if (Result<void> read = data::ReadTable(config->data); !read) return read.error();
+  return config;
 }
 
 Result<TableSpec> ParseTableSpec(std::string_view text, const std::string& directory) {
-  const std::string file = Text(directory, "/table.toml");
-  Result<config::Document> document = config::ParseDocument(text, file);
-  if (!document) return document.error();
-  for (const Entry& entry : document->loose) {
-    return Invalid(Text(entry.value.place.text, ": ", entry.key, " stands in no section"));
-  }
-  const std::vector<std::string> known = {"table", "column", "row", "measure"};
-  for (const DocumentSection& section : document->sections) {
-    if (std::find(known.begin(), known.end(), section.name) != known.end()) continue;
-    return Invalid(Text(section.place.text, ": there is no section ", section.name,
-                        config::DidYouMean(": ", section.name, known)));
-  }
   TableSpec table{.name = fs::path(directory).filename().string(),
                   .directory = directory,
                   .title = {},
                   .paper = {},
                   .columns = {},
                   .rows = {},
-                  .measures = {}};
+                  .measures = {},
+                  .common = {}};
+  const std::string file = table.file();
+  Result<config::Document> document = config::ParseDocument(text, file, config::DottedKeys::kPaths);
+  if (!document) return document.error();
+  for (const Entry& entry : document->loose) {
+    return Invalid(Text(entry.value.place.text, ": ", entry.key, " stands in no section"));
+  }
+  const std::vector<std::string> own = {"table", "column", "row", "measure"};
+  std::vector<std::string> known = own;
+  known.emplace_back(config::kGroup);
+  for (const config::Section& section : config::Sections()) known.emplace_back(section.name);
+  for (const DocumentSection& section : document->sections) {
+    if (Has(own, section.name)) continue;
+    if (!Has(known, section.name)) {
+      return Invalid(Text(section.place.text, ": there is no section ", section.name,
+                          config::DidYouMean(": ", section.name, known)));
+    }
+    table.common.sections.push_back(section);
+  }
   Result<void> read = ReadSections(*document, "table", false, ReadHead, file, table);
   if (read) read = ReadSections(*document, "column", true, ReadColumn, file, table);
   if (read) read = ReadSections(*document, "row", true, ReadRow, file, table);
@@ -216,7 +271,7 @@ Result<TableSpec> ParseTableSpec(std::string_view text, const std::string& direc
 }
 
 Result<TableSpec> ReadTableSpec(const std::string& directory) {
-  const std::string path = Text(directory, "/table.toml");
+  const std::string path = Text(directory, "/", kTableFile);
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();
@@ -228,7 +283,7 @@ Result<std::vector<std::string>> TableNames(const std::string& experiments) {
   std::error_code error;
   std::vector<std::string> names;
   for (fs::directory_iterator i(experiments, error), end; !error && i != end; i.increment(error)) {
-    if (fs::exists(i->path() / "table.toml")) names.push_back(i->path().filename().string());
+    if (fs::exists(i->path() / kTableFile)) names.push_back(i->path().filename().string());
   }
   if (error) {
     return NotFound(Text("there are no experiments in ", experiments, " (", error.message(),
@@ -263,6 +318,26 @@ std::vector<std::string> SplitAtCommas(std::string_view text) {
 
 namespace {
 
+Result<size_t> Find(const std::vector<std::string>& names, const std::string& name,
+                    std::string_view what, const TableSpec& table) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found != names.end()) return static_cast<size_t>(found - names.begin());
+  return Invalid(Text("the table ", table.name, " has no ", what, " \"", name, "\"",
+                      config::DidYouMean(": ", name, names), " (", what, "s: ", Join(names), ")"));
+}
+
+std::vector<std::string> IdsOf(const TableSpec& table) {
+  std::vector<std::string> ids;
+  for (const TableRow& row : table.rows) ids.push_back(row.id);
+  return ids;
+}
+
+std::vector<std::string> PoliciesOf(const TableSpec& table) {
+  std::vector<std::string> policies;
+  for (const TableColumn& column : table.columns) policies.push_back(column.policy);
+  return policies;
+}
+
 // The indices of the names that a word of `text` fits, in the order of the names.
 Result<std::vector<size_t>> Choose(const std::vector<std::string>& names, std::string_view text,
                                    std::string_view option,
@@ -288,18 +363,22 @@ Result<std::vector<size_t>> Choose(const std::vector<std::string>& names, std::s
 }  // namespace
 
 Result<std::vector<size_t>> ChooseRows(const TableSpec& table, std::string_view text) {
-  std::vector<std::string> ids;
-  for (const TableRow& row : table.rows) ids.push_back(row.id);
-  return Choose(ids, text, "--rows", [](const std::string& name, const std::string& word) {
+  return Choose(IdsOf(table), text, "--rows", [](const std::string& name, const std::string& word) {
     return name.starts_with(word);
   });
 }
 
 Result<std::vector<size_t>> ChooseColumns(const TableSpec& table, std::string_view text) {
-  std::vector<std::string> policies;
-  for (const TableColumn& column : table.columns) policies.push_back(column.policy);
-  return Choose(policies, text, "--columns",
+  return Choose(PoliciesOf(table), text, "--columns",
                 [](const std::string& name, const std::string& word) { return name == word; });
+}
+
+Result<size_t> FindRow(const TableSpec& table, const std::string& id) {
+  return Find(IdsOf(table), id, "row", table);
+}
+
+Result<size_t> FindColumn(const TableSpec& table, const std::string& policy) {
+  return Find(PoliciesOf(table), policy, "column", table);
 }
 
 }  // namespace metis::experiment

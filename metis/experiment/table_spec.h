@@ -1,22 +1,30 @@
 // A table of the evaluation as it stands in experiments/TABLE/table.toml: rows are distributions of
-// data, columns are policies, and every cell has a configuration file ROW/POLICY.toml beside it. It
-// also holds the figures that the paper prints, in the order of the columns:
+// data, columns are policies, and every cell is a configuration. What all cells have in common is
+// written once, as in a configuration; what a row or a column sets beside that, as dotted keys of
+// its own. The file also holds the figures that the paper prints, in the order of the columns:
 //
 //   [table]
-//   title = "CIFAR-10, homogeneous cluster"
-//   paper = "Table I, left"
+//   title = "CIFAR-10, heterogeneous cluster"
+//   paper = "Table I, right"
+//   [stop]                     # any section of a configuration, also [[group]]
+//   duration = "14000s"
+//   [[group]]
+//   name = "slow"
+//   batch_time = "2500ms"
 //   [[column]]
-//   policy = "sync-fedavg"
-//   label = "SyncFedAvg"
+//   policy = "async-dvw-adaptive"
+//   label = "AsyncDVW(a)"
+//   group.slow.vc_tombstones = 1
 //   [[row]]
-//   id = "uniform-iid"
-//   label = "Uniform, IID"
+//   id = "powerlaw-iid"
+//   label = "Power Law, IID"
+//   data.sizes = "powerlaw"
 //   [[measure]]
-//   at = "10000s"              # or "200 rounds"
-//   label = "at 10,000 s"
-//   uniform-iid = "0.828"      # "-" where the paper has none
+//   at = "14000s"              # or "200 rounds"
+//   label = "at 14,000 s"
+//   powerlaw-iid = "0.7682"    # "-" where the paper has none
 //
-// Values; only ReadTableSpec() and TableNames() touch the disk.
+// Values; only ReadTableSpec(), FindTable() and TableNames() touch the disk.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +33,8 @@
 #include <string_view>
 #include <vector>
 
+#include "metis/config/config.h"
+#include "metis/config/document.h"
 #include "metis/core/result.h"
 #include "metis/core/time.h"
 
@@ -33,11 +43,13 @@ namespace metis::experiment {
 struct TableColumn {
   std::string policy;
   std::string label;
+  std::vector<config::Assignment> keys = {};  // that it sets beside its policy
 };
 
 struct TableRow {
   std::string id;
   std::string label;
+  std::vector<config::Assignment> keys = {};  // that it sets
 };
 
 // When the accuracy of a cell is taken: at a time, or after a number of synchronous rounds.
@@ -57,10 +69,16 @@ struct TableSpec {
   std::vector<TableColumn> columns;
   std::vector<TableRow> rows;
   std::vector<Measure> measures;
+  config::Document common;  // of the configurations of all cells
 
-  // Of the configuration of a cell.
-  std::string FileOf(size_t row, size_t column) const;
+  // Where all of this is written.
+  std::string file() const;
 };
+
+// The configuration of a cell, with further keys, which win: what all cells have in common, changed
+// by the row, then by the column. Errors name the line of table.toml.
+Result<config::Config> CellConfig(const TableSpec& table, size_t row, size_t column,
+                                  const std::vector<config::Assignment>& keys = {});
 
 // Reads DIRECTORY/table.toml. Errors name file and line, the value and the way out.
 Result<TableSpec> ReadTableSpec(const std::string& directory);
@@ -77,6 +95,10 @@ Result<TableSpec> FindTable(const std::string& experiments, const std::string& n
 // Rows whose ids begin like one of the words between the commas; all for an empty text. A word that
 // fits none is an error that names the nearest.
 Result<std::vector<size_t>> ChooseRows(const TableSpec& table, std::string_view text);
+// The one row of that id, and the one column of that policy. An error names the nearest.
+Result<size_t> FindRow(const TableSpec& table, const std::string& id);
+Result<size_t> FindColumn(const TableSpec& table, const std::string& policy);
+
 // Columns by the exact names of their policies.
 Result<std::vector<size_t>> ChooseColumns(const TableSpec& table, std::string_view text);
 

@@ -15,21 +15,24 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-namespace fs = std::filesystem;
-
-std::string Complaint(std::string text, std::string_view from, std::string_view to) {
-  size_t place = text.find(from);
-  EXPECT_NE(place, text.npos) << from;
-  text.replace(place, from.size(), to);
-  Result<TableSpec> table = ParseTableSpec(text, "small");
+std::string Complaint(const std::string& text, std::string_view from, std::string_view to) {
+  Result<TableSpec> table = ParseTableSpec(Changed(text, from, to), "small");
   return table ? "" : table.error().message;
+}
+
+// What is wrong with the first cell.
+std::string CellComplaint(std::string_view from, std::string_view to) {
+  Result<TableSpec> table = ParseTableSpec(Changed(kSmallTable, from, to), "small");
+  EXPECT_TRUE(table.ok()) << (table ? "" : table.error().message);
+  Result<config::Config> config = CellConfig(*table, 0, 0);
+  return config ? "" : config.error().message;
 }
 
 TEST(TableSpec, HoldsRowsColumnsAndThePapersFigures) {
   Result<TableSpec> table = ParseTableSpec(kSmallTable, "experiments/small");
   ASSERT_TRUE(table.ok()) << table.error().message;
   EXPECT_EQ(table->name, "small");
-  EXPECT_EQ(table->FileOf(1, 0), "experiments/small/powerlaw-iid/sync-fedavg.toml");
+  EXPECT_EQ(table->file(), "experiments/small/table.toml");
   ASSERT_EQ(table->measures.size(), 1u);
   EXPECT_EQ(table->measures[0].time, Duration::Seconds(40));
   EXPECT_THAT(table->measures[0].paper[0], ElementsAre(0.9, 0.8));
@@ -37,9 +40,8 @@ TEST(TableSpec, HoldsRowsColumnsAndThePapersFigures) {
 }
 
 TEST(TableSpec, MeasuresAlsoAfterRounds) {
-  std::string text(kSmallTable);
-  text.replace(text.find("40s"), 3, "200 rounds");
-  Result<TableSpec> table = ParseTableSpec(text, "small");
+  Result<TableSpec> table =
+      ParseTableSpec(Changed(kSmallTable, "at = \"40s\"", "at = \"200 rounds\""), "small");
   ASSERT_TRUE(table.ok()) << table.error().message;
   EXPECT_EQ(table->measures[0].rounds, 200u);
   EXPECT_EQ(table->measures[0].time, std::nullopt);
@@ -48,7 +50,7 @@ TEST(TableSpec, MeasuresAlsoAfterRounds) {
 TEST(TableSpec, SaysWhatIsWrongWithAFileAndWhere) {
   const std::string text(kSmallTable);
   EXPECT_THAT(Complaint(text, "0.9 0.8", "0.9"),
-              HasSubstr("small/table.toml:19: uniform-iid has 1 figures, but there are 2 columns"));
+              HasSubstr("small/table.toml:23: uniform-iid has 1 figures, but there are 2 columns"));
   EXPECT_THAT(Complaint(text, "0.9 0.8", "0.9 8"), HasSubstr("\"8\" is no accuracy"));
   EXPECT_THAT(Complaint(text, "0.9 0.8", "nan 0.8"), HasSubstr("\"nan\" is no accuracy"));
   EXPECT_THAT(Complaint(text, "powerlaw-iid = ", "powerlaw-idi = "),
@@ -59,13 +61,71 @@ TEST(TableSpec, SaysWhatIsWrongWithAFileAndWhere) {
               HasSubstr("no policy \"async-dwv\": did you mean \"async-dvw\"?"));
   EXPECT_THAT(Complaint(text, "\"async-dvw\"", "\"sync-fedavg\""),
               HasSubstr("there is a column sync-fedavg already"));
-  EXPECT_THAT(Complaint(text, "40s", "0 rounds"), HasSubstr("must be a time"));
-  EXPECT_THAT(Complaint(text, "40s", "soon"), HasSubstr("soon"));
+  EXPECT_THAT(Complaint(text, "at = \"40s\"", "at = \"0 rounds\""), HasSubstr("must be a time"));
+  EXPECT_THAT(Complaint(text, "at = \"40s\"", "at = \"soon\""), HasSubstr("soon"));
   EXPECT_THAT(Complaint(text, "id = \"uniform-iid\"", "id = \"../x\""),
               HasSubstr("must be made of letters"));
   EXPECT_THAT(Complaint(text, "[[measure]]", "[[mesure]]"),
               HasSubstr("no section mesure: did you mean \"measure\"?"));
   EXPECT_THAT(Complaint(text, "[table]", "["), HasSubstr("no TOML"));
+}
+
+TEST(CellConfig, IsTheCommonOneChangedByTheRowThenByTheColumn) {
+  std::string text = Changed(kSmallTable, "[stop]\n",
+                             "[training]\nlearning_rate = 0.25\nmomentum = 0.5\n"
+                             "[[group]]\nname = \"only\"\nbatch_time = \"3s\"\n[stop]\n");
+  text = Changed(text, "label = \"SyncFedAvg\"",
+                 "label = \"SyncFedAvg\"\ngroup.only.batch_time = \"7s\"\n"
+                 "training.momentum = 0.75\ndata.faulty = \"0:labels=random\"");
+  text = Changed(text, "data.sizes = \"powerlaw\"",
+                 "data.sizes = \"powerlaw\"\ntraining.momentum = 0.625\n"
+                 "training.batch_size = 7");
+  const TableSpec table = ParseTableSpec(text, "small").value();
+  const config::Config both = CellConfig(table, 1, 0).value();
+  EXPECT_EQ(config::ValueOf(both, "federation.policy"), "sync-fedavg");
+  EXPECT_EQ(config::ValueOf(both, "data.sizes"), "powerlaw:1.5");
+  EXPECT_EQ(config::ValueOf(both, "data.faulty"), "0:labels=random");
+  EXPECT_EQ(both.training.learning_rate, 0.25);
+  EXPECT_EQ(both.training.momentum, 0.75) << "the column has the last word";
+  EXPECT_EQ(both.training.batch_size, 7u);
+  ASSERT_EQ(both.simulation.groups.size(), 1u);
+  EXPECT_EQ(both.simulation.groups[0].batch_time, Duration::Seconds(7));
+  const config::Config neither = CellConfig(table, 0, 1).value();
+  EXPECT_EQ(neither.training.momentum, 0.5);
+  EXPECT_EQ(neither.simulation.groups[0].batch_time, Duration::Seconds(3));
+  EXPECT_EQ(CellConfig(table, 0, 1, {{"training.momentum", "0.125", "--scale"}})->training.momentum,
+            0.125);
+}
+
+TEST(CellConfig, SaysWhichLineOfTheTableIsWrong) {
+  EXPECT_THAT(CellComplaint("\"40s\"", "\"soon\""),
+              HasSubstr("small/table.toml:5: duration = \"soon\": "));
+  EXPECT_THAT(CellComplaint("data.sizes = \"uniform\"", "data.sizes = \"unifrom\""),
+              HasSubstr("small/table.toml:15: sizes = \"unifrom\": "));
+  EXPECT_THAT(CellComplaint("data.sizes = \"uniform\"", "data.size = 3"),
+              HasSubstr("small/table.toml:15: unknown key \"size\" in [data]"));
+  EXPECT_THAT(CellComplaint("data.sizes = \"uniform\"", "group.fats.batch_time = \"3s\""),
+              HasSubstr("small/table.toml:15: there is no group \"fats\""));
+}
+
+TEST(CellConfig, ARowSetsKeysOfAConfigurationOnly) {
+  const std::string text(kSmallTable);
+  EXPECT_THAT(Complaint(text, "data.sizes = \"uniform\"", "sizes = \"uniform\""),
+              HasSubstr("small/table.toml:15: [row] has no key sizes"));
+  EXPECT_THAT(Complaint(text, "data.sizes = \"uniform\"", "data.sizes = [1, 2]"),
+              HasSubstr("small/table.toml:15: data.sizes = an array: must be a text"));
+  EXPECT_THAT(Complaint(text, "[stop]", "[stpo]"), HasSubstr("no section stpo: did you mean"));
+}
+
+TEST(FindRow, TakesItsWholeNameAndNamesTheNearest) {
+  const TableSpec table = ParseTableSpec(kSmallTable, "small").value();
+  EXPECT_EQ(FindRow(table, "powerlaw-iid").value(), 1u);
+  EXPECT_EQ(FindColumn(table, "async-dvw").value(), 1u);
+  Result<size_t> wrong = FindRow(table, "powerlaw-idi");
+  ASSERT_FALSE(wrong.ok());
+  EXPECT_EQ(wrong.error().message,
+            "the table small has no row \"powerlaw-idi\": did you mean \"powerlaw-iid\"? (rows: "
+            "uniform-iid, powerlaw-iid)");
 }
 
 TEST(ChooseRows, TakesThoseThatBeginLikeAWord) {
@@ -105,7 +165,7 @@ std::vector<TableSpec> Tables() {
 }
 
 config::Config Cell(const TableSpec& table, size_t row, size_t column) {
-  Result<config::Config> config = config::ReadConfig(table.FileOf(row, column));
+  Result<config::Config> config = CellConfig(table, row, column);
   EXPECT_TRUE(config.ok()) << (config ? "" : config.error().message);
   return config ? *config : config::DefaultConfig();
 }
@@ -120,37 +180,6 @@ TEST(Experiments, HaveTheTablesOfThePaper) {
                                  "cifar100-heterogeneous 6x4x1", "emnist-heterogeneous 3x4x1"));
 }
 
-TEST(Experiments, EveryCellHasItsFileAndNoFileIsLeftOver) {
-  for (const TableSpec& table : Tables()) {
-    std::set<fs::path> expected = {fs::path(table.directory) / "table.toml"};
-    for (size_t row = 0; row < table.rows.size(); ++row) {
-      for (size_t column = 0; column < table.columns.size(); ++column) {
-        expected.insert(table.FileOf(row, column));
-      }
-    }
-    std::set<fs::path> found;
-    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(table.directory)) {
-      if (entry.is_regular_file()) found.insert(entry.path());
-    }
-    EXPECT_EQ(found, expected);
-  }
-}
-
-TEST(Experiments, TheFirstLineOfACellSaysWhichItIs) {
-  for (const TableSpec& table : Tables()) {
-    for (size_t row = 0; row < table.rows.size(); ++row) {
-      for (size_t column = 0; column < table.columns.size(); ++column) {
-        std::string line;
-        std::ifstream file(table.FileOf(row, column));
-        std::getline(file, line);
-        EXPECT_THAT(line, HasSubstr(Text(": ", table.rows[row].label, "; ",
-                                         table.columns[column].label, ".")));
-        EXPECT_TRUE(line.starts_with("# ")) << line;
-      }
-    }
-  }
-}
-
 TEST(Experiments, CellsOfARowDifferOnlyInThePolicyAndWhatBelongsToIt) {
   for (const TableSpec& table : Tables()) {
     for (size_t row = 0; row < table.rows.size(); ++row) {
@@ -163,7 +192,7 @@ TEST(Experiments, CellsOfARowDifferOnlyInThePolicyAndWhatBelongsToIt) {
         cell.federation.policy = first.federation.policy;
         cell.training.proximal = first.training.proximal;
         cell.federation.values.CopyGroups(first.federation.values);
-        EXPECT_EQ(cell, first) << table.FileOf(row, column);
+        EXPECT_EQ(cell, first) << table.name << " " << table.rows[row].id << " " << column;
       }
     }
   }
@@ -179,7 +208,7 @@ TEST(Experiments, CellsOfAColumnDifferOnlyInTheDistributionOfData) {
         distributions.insert(
             Text(config::ValueOf(cell, "data.sizes"), " ", config::ValueOf(cell, "data.classes")));
         cell.data = first.data;
-        EXPECT_EQ(cell, first) << table.FileOf(row, column);
+        EXPECT_EQ(cell, first) << table.name << " " << table.rows[row].id << " " << column;
       }
       EXPECT_EQ(distributions.size(), table.rows.size()) << "two rows are the same experiment";
     }
@@ -200,12 +229,59 @@ TEST(Experiments, AreThoseOfThePaper) {
     EXPECT_EQ(200 * 4 * 50 * Duration::Milliseconds(250), Duration::Seconds(10'000));
     if (homogeneous) {
       EXPECT_EQ(cell.federation.stop.rounds, 200u);
+      EXPECT_EQ(cell.federation.test.every_commits, 1u);
     } else {
       EXPECT_EQ(cell.federation.stop.duration, table.measures[0].time);
       EXPECT_EQ(cell.simulation.groups[1].batch_time, Duration::Milliseconds(2500));
       EXPECT_EQ(cell.simulation.groups[1].learners, 5u);
     }
   }
+}
+
+TEST(Experiments, HaveTheNetworksAndRatesOfThePaper) {
+  std::vector<std::string> rates;
+  for (const TableSpec& table : Tables()) {
+    const config::Config cell = Cell(table, 0, 0);
+    rates.push_back(Text(cell.source.dataset, " ", cell.training.model, " ",
+                         cell.training.learning_rate, " ", cell.training.momentum, " ",
+                         cell.training.batch_size));
+  }
+  EXPECT_THAT(rates,
+              ElementsAre("cifar10 cifar10-cnn 0.05 0.75 100", "cifar10 cifar10-cnn 0.05 0.75 100",
+                          "cifar100 resnet-cifar:50 0.1 0.9 128",
+                          "emnist-byclass femnist-cnn 0.01 0.5 100"));
+}
+
+// The values of one cell of each kind, as a reader of the paper would write them down.
+TEST(Experiments, SetWhatAPolicyAndADistributionNeed) {
+  const std::string experiments = METIS_SOURCE_DIR "/experiments";
+  const TableSpec table = FindTable(experiments, "cifar10-heterogeneous").value();
+  const auto values = [&](const char* row, const char* policy,
+                          const std::vector<const char*>& keys) {
+    const config::Config cell =
+        Cell(table, FindRow(table, row).value(), FindColumn(table, policy).value());
+    std::vector<std::string> found;
+    for (const char* key : keys) found.push_back(config::ValueOf(cell, key));
+    return found;
+  };
+  EXPECT_THAT(values("powerlaw-noniid-3", "fedasync",
+                     {"federation.policy", "data.sizes", "data.classes", "fedasync.alpha",
+                      "fedasync.staleness_exponent", "training.proximal", "stop.duration"}),
+              ElementsAre("fedasync", "powerlaw:1.5", "noniid:8x1,4x1,3x8", "0.5", "0.5", "0.005",
+                          "14000s"));
+  EXPECT_THAT(values("powerlaw-noniid-5", "async-dvw",
+                     {"federation.policy", "data.classes", "training.proximal"}),
+              ElementsAre("async-dvw", "noniid:8x1,7x1,6x1,5x7", "0"));
+  EXPECT_THAT(values("skewed-noniid-3", "sync-fedavg",
+                     {"federation.protocol", "federation.weighting", "data.sizes", "data.classes"}),
+              ElementsAre("synchronous", "training-examples", "skewed", "noniid:3"));
+  const std::string adaptive =
+      config::FormatConfig(Cell(table, FindRow(table, "uniform-iid").value(),
+                                FindColumn(table, "async-dvw-adaptive").value()));
+  const size_t slow = adaptive.find("name = \"slow\"");
+  ASSERT_NE(slow, adaptive.npos);
+  EXPECT_THAT(adaptive.substr(0, slow), HasSubstr("vc_loss_pct = 0\nvc_tombstones = 4\n"));
+  EXPECT_THAT(adaptive.substr(slow), HasSubstr("vc_loss_pct = 1\nvc_tombstones = 1\n"));
 }
 
 }  // namespace

@@ -16,6 +16,8 @@ namespace metis::experiment {
 inline constexpr std::string_view kSmallTable = R"toml([table]
 title = "Small"
 paper = "Table 0"
+[stop]
+duration = "40s"
 [[column]]
 policy = "sync-fedavg"
 label = "SyncFedAvg"
@@ -25,9 +27,11 @@ label = "AsyncDVW(na)"
 [[row]]
 id = "uniform-iid"
 label = "Uniform, IID"
+data.sizes = "uniform"
 [[row]]
 id = "powerlaw-iid"
 label = "Power Law, IID"
+data.sizes = "powerlaw"
 [[measure]]
 at = "40s"
 label = "at 40 s"
@@ -40,6 +44,12 @@ inline void WriteText(const std::filesystem::path& path, std::string_view text) 
   std::ofstream(path, std::ios::binary) << text;
 }
 
+inline std::string Changed(std::string_view text, std::string_view from, std::string_view to) {
+  const size_t place = text.find(from);
+  EXPECT_NE(place, text.npos) << from;
+  return Text(text.substr(0, place), to, text.substr(place + from.size()));
+}
+
 // A directory with the small table "small" in it, deleted in the end.
 class SmallExperiment : public testing::Test {
  protected:
@@ -49,17 +59,15 @@ class SmallExperiment : public testing::Test {
             Text("experiment-", test.test_suite_name(), "-", test.name());
     std::filesystem::remove_all(home_);
     WriteText(home_ / "small/table.toml", kSmallTable);
-    for (const char* row : {"uniform", "powerlaw"}) {
-      for (const char* policy : {"sync-fedavg", "async-dvw"}) {
-        WriteText(home_ / "small" / Text(row, "-iid") / Text(policy, ".toml"),
-                  Text("[federation]\npolicy = \"", policy, "\"\n[data]\nsizes = \"", row,
-                       "\"\n[stop]\nduration = \"40s\"\n"));
-      }
-    }
   }
   ~SmallExperiment() override { std::filesystem::remove_all(home_); }
 
   std::string out() const { return (home_ / "out").string(); }
+
+  // Another text in the place of a part of table.toml.
+  void ChangeTable(std::string_view from, std::string_view to) const {
+    WriteText(home_ / "small/table.toml", Changed(kSmallTable, from, to));
+  }
 
   TableSpec ReadTable() const {
     Result<TableSpec> table = ReadTableSpec((home_ / "small").string());
