@@ -2,13 +2,21 @@
 // classes in proportion, which shows small learners, too.
 #include <algorithm>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include "apps/dealt_data.h"
-#include "apps/svg.h"
 #include "metis/core/text.h"
+#include "metis/core/display.h"
+#include "metis/drawing/legend.h"
+#include "metis/drawing/svg.h"
 
 namespace metis::apps {
 namespace {
+
+using drawing::ClassColour;
+using drawing::Legend;
+using drawing::Svg;
 
 constexpr double kWidth = 960, kMargin = 24;
 constexpr double kTop = 92;  // of the first row
@@ -17,23 +25,12 @@ constexpr double kPartsLeft = 724, kPartsWidth = kWidth - kPartsLeft - kMargin;
 constexpr size_t kMostTooltips = 20'000;  // more would make the file heavy
 constexpr size_t kMostLegendLines = 4;
 
-// 1, 2 or 5 times a power of ten, such that about five steps make `most`.
-double NiceStep(double most) {
-  const double rough = most / 5;
-  const double power = std::pow(10.0, std::floor(std::log10(rough)));
-  for (double factor : {1.0, 2.0, 5.0}) {
-    if (rough <= factor * power) return factor * power;
-  }
-  return 10 * power;
+// As much of the text as a line can hold.
+std::string FittingLine(std::string text, double size) {
+  return drawing::Fitting(std::move(text), kWidth - 2 * kMargin, size);
 }
 
-// As much of the text as a line can hold.
-std::string Fitting(std::string text, double size) {
-  if (WidthOfWords(text, size) <= kWidth - 2 * kMargin) return text;
-  while (WidthOfWords(text, size) > kWidth - 3 * kMargin) text.pop_back();
-  while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xc0) == 0x80) text.pop_back();
-  return text + "…";
-}
+std::string Thousands(uint64_t number) { return Grouped(number, "\u202f"); }
 
 class Drawing {
  public:
@@ -42,7 +39,8 @@ class Drawing {
         classes_(dealt.set.classes()),
         rows_(dealt.learners.size()),
         row_height_(rows_ <= 40 ? 24.0 : std::max(3.0, 960.0 / static_cast<double>(rows_))),
-        svg_(kWidth, Bottom() + LegendHeight(), Title()) {
+        legend_(LegendEntries(), kSizesLeft, kWidth - kMargin, kMostLegendLines),
+        svg_(kWidth, Bottom() + (legend_.empty() ? 16 : 30 + legend_.height()), Title()) {
     for (const data::Share& share : dealt.partition.shares) {
       most_ = std::max(
           {most_, static_cast<double>(share.examples.size()), static_cast<double>(share.wanted)});
@@ -54,16 +52,11 @@ class Drawing {
     Heading();
     Axes();
     for (size_t k = 0; k < rows_; ++k) Row(k);
-    Legend();
+    legend_.Draw(Bottom() + 20, svg_);
     return std::move(svg_).Finish();
   }
 
  private:
-  struct Entry {
-    double x = 0;
-    size_t line = 0;
-  };
-
   double Bottom() const { return kTop + row_height_ * static_cast<double>(rows_) + 30; }
 
   std::string Title() const {
@@ -73,19 +66,19 @@ class Drawing {
   }
 
   void Heading() {
-    svg_.Words(kMargin, 30, Fitting(Title(), 16), {.size = 16, .bold = true});
+    svg_.Words(kMargin, 30, FittingLine(Title(), 16), {.size = 16, .bold = true});
     const data::PartitionSettings& settings = dealt_.settings.partition;
     std::string how = settings.classes == data::ClassDistribution::kTable
                           ? std::string()
                           : Text("sizes ", data::FormatSizes(settings), ", ");
     how += Text("classes ", data::FormatClasses(settings), ", seed ", dealt_.settings.seed);
     if (dealt_.partition.shortfall > 0) {
-      how += Text("; shortfall ", Grouped(dealt_.partition.shortfall));
+      how += Text("; shortfall ", Thousands(dealt_.partition.shortfall));
     }
     if (dealt_.partition.left_over > 0) {
-      how += Text("; left over ", Grouped(dealt_.partition.left_over));
+      how += Text("; left over ", Thousands(dealt_.partition.left_over));
     }
-    svg_.Words(kMargin, 49, Fitting(how, 12), {.muted = true});
+    svg_.Words(kMargin, 49, FittingLine(how, 12), {.muted = true});
     svg_.Words(kSizesLeft, kTop - 10, "examples", {.bold = true});
     svg_.Words(kSizesLeft - 10, kTop - 10, "learner",
                {.anchor = Svg::Anchor::kEnd, .size = 11, .muted = true});
@@ -93,19 +86,14 @@ class Drawing {
   }
 
   void Axes() {
-    const double bottom = Bottom() - 26;
-    const double step = std::max(1.0, NiceStep(most_));
+    const Svg::Box sizes = {kSizesLeft, kTop - 4, kSizesWidth, Bottom() - 26 - (kTop - 4)};
+    const double step = std::max(1.0, drawing::RoundedUp(most_ / 5));
     for (double tick = 0; tick <= most_; tick += step) {
-      const double x = kSizesLeft + kSizesWidth * tick / most_;
-      svg_.Line(x, kTop - 4, x, bottom);
-      svg_.Words(x, bottom + 15, Grouped(static_cast<uint64_t>(tick)),
-                 {.anchor = Svg::Anchor::kMiddle, .size = 11, .muted = true});
+      svg_.LineDown(sizes, kSizesLeft + kSizesWidth * tick / most_,
+                    Thousands(static_cast<uint64_t>(tick)));
     }
     for (int part : {0, 50, 100}) {
-      const double x = kPartsLeft + kPartsWidth * part / 100;
-      svg_.Line(x, kTop - 4, x, bottom);
-      svg_.Words(x, bottom + 15, Text(part, " %"),
-                 {.anchor = Svg::Anchor::kMiddle, .size = 11, .muted = true});
+      svg_.LineDown(sizes, kPartsLeft + kPartsWidth * part / 100, Text(part, " %"));
     }
   }
 
@@ -164,8 +152,8 @@ class Drawing {
     }
     if (!readable()) return;
     const data::Share& share = dealt_.partition.shares[k];
-    std::string note = Grouped(share.examples.size());
-    if (share.wanted > share.examples.size()) note += Text(" of ", Grouped(share.wanted));
+    std::string note = Thousands(share.examples.size());
+    if (share.wanted > share.examples.size()) note += Text(" of ", Thousands(share.wanted));
     if (dealt_.learners[k].faulty) note += Text(", ", *dealt_.learners[k].faulty);
     svg_.Words(right, base, note, {.size = size, .muted = true});
   }
@@ -180,42 +168,20 @@ class Drawing {
     return dealt_.set.class_names().empty() ? Text(c) : dealt_.set.ClassName(c);
   }
 
-  // Where each class stands in the legend; empty if it does not fit.
-  std::vector<Entry> LegendEntries() const {
-    std::vector<Entry> entries;
-    double x = kSizesLeft;
-    size_t line = 0;
+  // One for each class.
+  std::vector<Legend::Entry> LegendEntries() const {
+    std::vector<Legend::Entry> entries;
     for (uint32_t c = 0; c < classes_; ++c) {
-      const double width = 16 + WidthOfWords(LegendWords(c)) + 18;
-      if (x + width > kWidth - kMargin && x > kSizesLeft) {
-        x = kSizesLeft;
-        ++line;
-      }
-      entries.push_back({x, line});
-      x += width;
-      if (line >= kMostLegendLines) return {};
+      entries.push_back({LegendWords(c), ClassColour(c, classes_)});
     }
     return entries;
-  }
-
-  double LegendHeight() const {
-    const std::vector<Entry> entries = LegendEntries();
-    return entries.empty() ? 16 : 30 + 20 * static_cast<double>(entries.back().line + 1);
-  }
-
-  void Legend() {
-    const std::vector<Entry> entries = LegendEntries();
-    for (uint32_t c = 0; c < entries.size(); ++c) {
-      const double y = Bottom() + 20 + 20 * static_cast<double>(entries[c].line);
-      svg_.Rectangle({entries[c].x, y, 11, 11}, ClassColour(c, classes_));
-      svg_.Words(entries[c].x + 16, y + 10, LegendWords(c));
-    }
   }
 
   const DealtData& dealt_;
   const uint32_t classes_;
   const size_t rows_;
   const double row_height_;
+  const Legend legend_;
   Svg svg_;
   double most_ = 1;
   bool tooltips_ = true;

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "apps/cli.h"
-#include "apps/confusion_picture.h"
 #include "apps/load_data.h"
 #include "apps/model_facts.h"
 #include "apps/table.h"
@@ -17,6 +16,7 @@
 #include "metis/core/confusion.h"
 #include "metis/core/fingerprint.h"
 #include "metis/core/text.h"
+#include "metis/drawing/confusion.h"
 #include "metis/report/json_archive.h"
 #include "metis/store/model_file.h"
 #include "metis/train/runtime.h"
@@ -203,7 +203,7 @@ Result<void> WritePicture(const Options& options, const Outcome& outcome) {
   const std::string title = Text(outcome.architecture, " on ", outcome.data, ": ",
                                  Fixed(100 * outcome.evaluation.counts.Headline(), 2), " % right");
   std::ofstream file(options.matrix, std::ios::binary | std::ios::trunc);
-  file << DrawConfusion(outcome.evaluation.counts.AsConfusion(), outcome.names, title);
+  file << drawing::DrawConfusion(outcome.evaluation.counts.AsConfusion(), outcome.names, title);
   file.flush();
   if (!file) return Unavailable(Text("--matrix ", options.matrix, ": the file cannot be written"));
   return {};

@@ -23,6 +23,7 @@ from typing import Iterator, NamedTuple
 LAYERS = {
     "core": ("", "xxhash.h xxh_x86dispatch.h immintrin.h emmintrin.h"),
     "machine": ("core", "posix"),
+    "drawing": ("core", ""),
     "federation": ("core", ""),
     "policy": ("core federation", ""),
     "data": ("core", "zlib.h png.h"),
@@ -42,6 +43,8 @@ LAYERS = {
     "dashboard": ("core machine federation report operations", "posix httplib.h prometheus/"),
     "config": ("core federation policy data learner/settings.h builtin/settings.h sim/settings.h store/settings.h wire/settings.h "
                "rpc/settings.h dashboard/settings.h", "toml++/"),
+    "doctor": ("core machine federation data store report rpc authority config", "posix nlohmann/json.hpp openssl/"),
+    "experiment": ("core machine drawing federation policy data store report config", "posix"),
 }
 
 # Everything else that the project uses. A header of none of these is refused until it stands here.

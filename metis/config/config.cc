@@ -64,8 +64,13 @@ Result<Config> ParseConfig(std::string_view text, std::string_view source_name,
                            std::span<const Assignment> overrides) {
   Result<Document> document = ParseDocument(text, source_name);
   if (!document) return document.error();
+  return ParseConfig(*document, source_name, overrides);
+}
+
+Result<Config> ParseConfig(const Document& document, std::string_view source_name,
+                           std::span<const Assignment> overrides) {
   Reader reader(source_name);
-  reader.ReadDocument(*document);
+  reader.ReadDocument(document);
   reader.Assign(overrides);
   return reader.Finish();
 }

@@ -25,6 +25,8 @@
 
 namespace metis::config {
 
+struct Document;
+
 struct Config {
   federation::Settings federation;
   learner::TrainingSettings training;
@@ -56,6 +58,9 @@ Result<Assignment> ParseAssignment(std::string_view text);
 Result<Config> ReadConfig(const std::string& path, std::span<const Assignment> overrides = {});
 // `source_name` stands for the file in messages. Empty text gives the defaults.
 Result<Config> ParseConfig(std::string_view text, std::string_view source_name,
+                           std::span<const Assignment> overrides = {});
+// The same of what another kind of file holds of a configuration (document.h).
+Result<Config> ParseConfig(const Document& document, std::string_view source_name,
                            std::span<const Assignment> overrides = {});
 // What an empty file says.
 Config DefaultConfig();

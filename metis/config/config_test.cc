@@ -7,6 +7,7 @@
 #include <fstream>
 #include <vector>
 
+#include "metis/config/document.h"
 #include "metis/config/testing.h"
 #include "metis/core/testing.h"
 #include "metis/core/text.h"
@@ -15,8 +16,23 @@
 namespace metis::config {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
+
+TEST(ParseDocument, TakesDottedKeysAsTablesOrAsPaths) {
+  constexpr std::string_view kText = "[[row]]\nid = 3\na.c = 4\na.b.d = 5\n";
+  const auto keys = [&](DottedKeys dotted) {
+    std::vector<std::string> found;
+    const Document document = ParseDocument(kText, kFile, dotted).value();
+    for (const Entry& entry : document.sections.at(0).entries) {
+      found.push_back(Text(entry.key, "=", entry.value.written, " ", entry.value.place.line));
+    }
+    return found;
+  };
+  EXPECT_THAT(keys(DottedKeys::kTables), ElementsAre("id=3 2", "a=a table 3"));
+  EXPECT_THAT(keys(DottedKeys::kPaths), ElementsAre("id=3 2", "a.c=4 3", "a.b.d=5 4"));
+}
 
 TEST(ParseConfig, AnEmptyFileIsTheDefaultOfEverySettingAndEndsAfterAnHour) {
   Config expected;

@@ -49,11 +49,23 @@ Value ValueOf(const toml::node& node, Place place) {
   return value;
 }
 
-std::vector<Entry> EntriesOf(const toml::table& table, std::string_view source_name) {
-  std::vector<Entry> entries;
+void AppendEntries(const toml::table& table, std::string_view source_name, DottedKeys dotted,
+                   const std::string& prefix, std::vector<Entry>& entries) {
   for (auto&& [key, node] : table) {
-    entries.push_back({std::string(key.str()), ValueOf(node, PlaceOf(source_name, key.source()))});
+    const std::string path = Text(prefix, key.str());
+    const toml::table* below = node.as_table();
+    if (below != nullptr && dotted == DottedKeys::kPaths) {
+      AppendEntries(*below, source_name, dotted, path + ".", entries);
+    } else {
+      entries.push_back({path, ValueOf(node, PlaceOf(source_name, key.source()))});
+    }
   }
+}
+
+std::vector<Entry> EntriesOf(const toml::table& table, std::string_view source_name,
+                             DottedKeys dotted) {
+  std::vector<Entry> entries;
+  AppendEntries(table, source_name, dotted, "", entries);
   std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
     return a.value.place.line < b.value.place.line;
   });
@@ -91,7 +103,8 @@ size_t BreakingLine(std::string_view text) {
 
 }  // namespace
 
-Result<Document> ParseDocument(std::string_view text, std::string_view source_name) {
+Result<Document> ParseDocument(std::string_view text, std::string_view source_name,
+                               DottedKeys dotted) {
   std::optional<toml::parse_result> result = TryToParse(text, source_name);
   if (!result) {
     return Invalid(Text(source_name, ":", BreakingLine(text),
@@ -109,13 +122,14 @@ Result<Document> ParseDocument(std::string_view text, std::string_view source_na
       document.sections.push_back({.name = name,
                                    .repeated = false,
                                    .place = PlaceOf(source_name, key.source()),
-                                   .entries = EntriesOf(*table, source_name)});
+                                   .entries = EntriesOf(*table, source_name, dotted)});
     } else if (IsArrayOfTables(node)) {
       for (const toml::node& element : *node.as_array()) {
-        document.sections.push_back({.name = name,
-                                     .repeated = true,
-                                     .place = PlaceOf(source_name, element.source()),
-                                     .entries = EntriesOf(*element.as_table(), source_name)});
+        document.sections.push_back(
+            {.name = name,
+             .repeated = true,
+             .place = PlaceOf(source_name, element.source()),
+             .entries = EntriesOf(*element.as_table(), source_name, dotted)});
       }
     } else {
       document.loose.push_back({name, ValueOf(node, PlaceOf(source_name, key.source()))});

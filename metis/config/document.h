@@ -45,8 +45,13 @@ struct Document {
   std::vector<Entry> loose;               // keys outside of any section
 };
 
+enum class DottedKeys {
+  kTables,  // "a.b = 1" within a section is a table a, as TOML says
+  kPaths,   // it is a key called "a.b"
+};
 // Fails at the first error of syntax (a duplicate key is one), with its line.
-Result<Document> ParseDocument(std::string_view text, std::string_view source_name);
+Result<Document> ParseDocument(std::string_view text, std::string_view source_name,
+                               DottedKeys dotted = DottedKeys::kTables);
 
 // A value as typed on the command line: true, 4, 0.5, "text" and text are what they look like.
 Value ScanValue(std::string_view text, Place place);

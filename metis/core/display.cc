@@ -6,6 +6,15 @@
 
 namespace metis {
 
+std::string Grouped(uint64_t number, std::string_view separator) {
+  std::string digits = Text(number);
+  for (size_t at = digits.size(); at > 3;) {
+    at -= 3;
+    digits.insert(at, separator);
+  }
+  return digits;
+}
+
 std::string FormatBytes(uint64_t bytes) {
   auto amount = static_cast<double>(bytes);
   for (const char* unit : {"bytes", "kB", "MB"}) {

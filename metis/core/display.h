@@ -8,6 +8,9 @@
 
 namespace metis {
 
+// "14,000"; with another separator "14 000".
+std::string Grouped(uint64_t number, std::string_view separator = ",");
+
 // "840 bytes", "861 kB", "1.3 GB"
 std::string FormatBytes(uint64_t bytes);
 

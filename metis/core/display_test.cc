@@ -7,6 +7,14 @@
 namespace metis {
 namespace {
 
+TEST(Display, GroupsDigits) {
+  EXPECT_EQ(Grouped(0), "0");
+  EXPECT_EQ(Grouped(999), "999");
+  EXPECT_EQ(Grouped(14'000), "14,000");
+  EXPECT_EQ(Grouped(1'663'200'000), "1,663,200,000");
+  EXPECT_EQ(Grouped(1'234'567, "\u202f"), "1\u202f234\u202f567");
+}
+
 TEST(Display, BytesAreSaidInWords) {
   EXPECT_EQ(FormatBytes(0), "0 bytes");
   EXPECT_EQ(FormatBytes(999), "999 bytes");

@@ -1,7 +1,5 @@
 #include "metis/store/inspect_log.h"
 
-#include <sqlite3.h>
-
 #include <utility>
 
 #include "metis/store/posix_file.h"
@@ -30,12 +28,7 @@ class InspectLog : public ::testing::Test {
   void Append(SqliteEventLog& log) {
     ASSERT_TRUE(log.Append(Instant(), federation::LearnerLeft{LearnerId(1), Incarnation(1)}));
   }
-  void Execute(const char* sql) {
-    sqlite3* database = nullptr;
-    ASSERT_EQ(sqlite3_open(path_.c_str(), &database), SQLITE_OK);
-    EXPECT_EQ(sqlite3_exec(database, sql, nullptr, nullptr, nullptr), SQLITE_OK);
-    sqlite3_close(database);
-  }
+  void Execute(const char* sql) { ExecuteSql(path_, sql); }
 
   TemporaryDirectory directory_;
   const std::string path_ = directory_ / "state.db";

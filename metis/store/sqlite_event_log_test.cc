@@ -42,14 +42,7 @@ class SqliteEventLogTest : public ::testing::Test {
     auto log = Open();
     for (const auto& [time, event] : history()) ASSERT_TRUE(log->Append(time, event));
   }
-  // As any other program would change it.
-  void Change(const std::string& sql) {
-    sqlite3* database = nullptr;
-    ASSERT_EQ(sqlite3_open(path_.c_str(), &database), SQLITE_OK);
-    char* said = nullptr;
-    EXPECT_EQ(sqlite3_exec(database, sql.c_str(), nullptr, nullptr, &said), SQLITE_OK) << said;
-    sqlite3_close(database);
-  }
+  void Change(const std::string& sql) { ExecuteSql(path_, sql); }
   const std::vector<std::pair<Instant, Event>>& history() const { return harness_.history(); }
   void ExpectHistory(const std::vector<LoggedEvent>& events, size_t from) {
     ASSERT_EQ(from + events.size(), history().size());

@@ -1,8 +1,9 @@
-// What the store's tests share: files damaged on purpose. For tests only.
+// What tests of files and logs share: both damaged on purpose. For tests only.
 #pragma once
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 #include <sys/resource.h>
 
 #include <csignal>
@@ -35,6 +36,15 @@ inline std::map<std::string, std::string> AllFiles(const std::filesystem::path& 
     if (entry.is_regular_file() && entry.file_size() > 0) files[path] = BytesOf(path);
   }
   return files;
+}
+
+// Changes a log's database as any other program would.
+inline void ExecuteSql(const std::string& path, const std::string& sql) {
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open(path.c_str(), &database), SQLITE_OK);
+  char* said = nullptr;
+  EXPECT_EQ(sqlite3_exec(database, sql.c_str(), nullptr, nullptr, &said), SQLITE_OK) << said;
+  sqlite3_close(database);
 }
 
 // As long as it lives, no file of this process may grow beyond so many bytes: a full disk, for

@@ -1,6 +1,6 @@
 """`metis doctor` as it is typed: what it finds at a controller and at a site, and with which code it ends.
 
-Every message is provoked in apps/doctor; here it is the program that speaks. Usage: doctor_test.py DIRECTORY_OF_THE_PROGRAMS
+Every message is provoked in metis/doctor; here it is the program that speaks. Usage: doctor_test.py DIRECTORY_OF_THE_PROGRAMS
 """
 
 import json

@@ -15,12 +15,13 @@ from pathlib import Path
 
 BIN = Path(sys.argv.pop(1)).resolve() if len(sys.argv) > 1 else Path("build/dev/bin").resolve()
 
-ROWS = {"uniform-iid": ("uniform", "iid"), "powerlaw-noniid-3": ("powerlaw", "noniid:3")}
-POLICIES = ["sync-fedavg", "async-dvw"]
-
 TABLE = """[table]
 title = "Gaussian classes"
 paper = "no table at all"
+[stop]
+duration = "40s"
+[builtin]
+training_examples = 2000
 [[column]]
 policy = "sync-fedavg"
 label = "SyncFedAvg"
@@ -30,9 +31,13 @@ label = "AsyncDVW(na)"
 [[row]]
 id = "uniform-iid"
 label = "Uniform, IID"
+data.sizes = "uniform"
+data.classes = "iid"
 [[row]]
 id = "powerlaw-noniid-3"
 label = "Power Law, Non-IID(3)"
+data.sizes = "powerlaw"
+data.classes = "noniid:3"
 [[measure]]
 at = "40s"
 label = "at 40 s"
@@ -54,21 +59,18 @@ class ExperimentTest(unittest.TestCase):
         directory = tempfile.TemporaryDirectory()
         self.addCleanup(directory.cleanup)
         self.home = Path(directory.name)
-        table = self.home / "experiments" / "small"
-        table.mkdir(parents=True)
-        (table / "table.toml").write_text(TABLE)
-        for row in ROWS:
-            (table / row).mkdir()
-            for policy in POLICIES:
-                self.write_cell(row, policy)
+        self.write_table()
 
-    def write_cell(self, row, policy, duration="40s", more=""):
-        sizes, classes = ROWS[row]
-        (self.home / "experiments" / "small" / row / f"{policy}.toml").write_text(
-            f'[federation]\npolicy = "{policy}"\n'
-            f'[data]\nsizes = "{sizes}"\nclasses = "{classes}"\n'
-            f'[stop]\nduration = "{duration}"\n'
-            f"[builtin]\ntraining_examples = 2000\n{more}")
+    def write_table(self, duration="40s", **of_columns):
+        """`of_columns`: a further line for columns, by their policies."""
+        text = TABLE.replace("40s", duration, 1)
+        for policy, line in of_columns.items():
+            head = f'policy = "{policy.replace("_", "-")}"\n'
+            self.assertIn(head, text)
+            text = text.replace(head, f"{head}{line}\n")
+        table = self.home / "experiments" / "small" / "table.toml"
+        table.parent.mkdir(parents=True, exist_ok=True)
+        table.write_text(text)
 
     def metis(self, *arguments):
         return subprocess.run([str(BIN / "metis"), "experiment", *arguments], cwd=self.home,
@@ -138,8 +140,7 @@ class ExperimentTest(unittest.TestCase):
 
     def interrupt(self, send):
         """Begins two long runs, one after the other, and interrupts the first by `send`."""
-        for policy in POLICIES:
-            self.write_cell("uniform-iid", policy, duration="20000s")
+        self.write_table(duration="20000s")
         process = subprocess.Popen(
             [str(BIN / "metis"), "experiment", "run", "small", "--rows", "uniform"],
             cwd=self.home, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -170,9 +171,7 @@ class ExperimentTest(unittest.TestCase):
         self.assertEqual(resumed, json.loads(path.read_text()))
 
     def test_a_cell_that_fails_does_not_stop_the_others(self):
-        self.write_cell("uniform-iid", "sync-fedavg")
-        cell = self.home / "experiments/small/uniform-iid/sync-fedavg.toml"
-        cell.write_text(cell.read_text().replace("[data]", '[data]\ndataset = "absent.npz"'))
+        self.write_table(sync_fedavg='data.dataset = "absent.npz"')
         run = self.run_table("--rows", "uniform", code=1)
         self.assertIn("failed", run.stdout)
         self.assertIn("Failed: uniform-iid/sync-fedavg, seed 1990: ", run.stdout)
@@ -183,7 +182,7 @@ class ExperimentTest(unittest.TestCase):
 
     def test_runs_of_another_configuration_are_refused_by_name(self):
         self.run_table("--rows", "uniform", "--columns", "async-dvw")
-        self.write_cell("uniform-iid", "async-dvw", duration="50s")
+        self.write_table(async_dvw='stop.duration = "50s"')
         run = self.run_table("--rows", "uniform", code=1)
         self.assertIn("runs/experiments/small/full/uniform-iid/async-dvw/seed-1990: holds a run "
                       "that was configured otherwise ([stop] duration = \"40s\" there, "
@@ -197,18 +196,33 @@ class ExperimentTest(unittest.TestCase):
         run = self.run_table("--dry-run", "--rows", "uniform", "--jobs", "64")
         lines = run.stdout.splitlines()
         self.assertEqual(lines[0],
-                         "metis simulate experiments/small/uniform-iid/sync-fedavg.toml --seed 1990 "
+                         "metis simulate "
+                         "runs/experiments/small/full/uniform-iid/sync-fedavg/seed-1990.toml "
                          "--out runs/experiments/small/full/uniform-iid/sync-fedavg/seed-1990 "
                          "--threads 1")
         # 5 learners at 100 ms a batch and 5 at 1 s: 2,200 batches of 100 in 40 s.
         self.assertEqual(lines[2], "# 2 of 2 runs to do; they train on at most 440,000 images")
         self.assertFalse((self.home / "runs").exists())
 
+    def test_a_cell_is_shown_as_it_is_run(self):
+        self.run_table("--rows", "powerlaw", "--columns", "async-dvw", "--time", "0.5")
+        shown = self.metis("show", "small", "powerlaw-noniid-3", "async-dvw", "--time", "0.5")
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+        run = self.directory("powerlaw-noniid-3", "async-dvw", scale="time-0.5")
+        self.assertEqual(run.with_suffix(".toml").read_text(), shown.stdout)
+        lines = shown.stdout.splitlines()
+        self.assertEqual(lines[:3], ["# Gaussian classes",
+                                     "# Power Law, Non-IID(3); AsyncDVW(na); seed 1990", ""])
+        self.assertEqual((run / "config.toml").read_text().splitlines(), lines[3:])
+        self.assertIn('duration = "20s"', lines)
+
     def test_wrong_names_are_answered_with_the_nearest(self):
         for arguments, message in (
                 (["run", "smal"], 'there is no table "smal" in experiments: did you mean "small"?'),
                 (["run", "small", "--rows", "unifrom-iid"], "did you mean uniform-iid?"),
                 (["run", "small", "--columns", "async"], "--columns async fits none of"),
+                (["show", "small", "uniform", "async-dvw"], 'no row "uniform": did you mean'),
+                (["show", "small", "uniform-iid", "async"], 'no column "async"'),
                 (["table", "small", "--experiments", "nowhere"], "no experiments in nowhere")):
             run = self.metis(*arguments)
             self.assertEqual(run.returncode, 1, arguments)
@@ -232,7 +246,7 @@ class ExperimentTest(unittest.TestCase):
         self.assertIn("<svg", (self.home / "runs/experiments/cache/cache.svg").read_text())
 
     def test_help_has_an_example(self):
-        for arguments in ([], ["list"], ["run"], ["table"]):
+        for arguments in ([], ["list"], ["show"], ["run"], ["table"]):
             shown = self.metis(*arguments, "--help")
             self.assertEqual(shown.returncode, 0)
             self.assertIn("metis experiment", shown.stdout)
