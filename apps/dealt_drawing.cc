@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "apps/dealt_data.h"
-#include "metis/core/text.h"
 #include "metis/core/display.h"
+#include "metis/core/text.h"
 #include "metis/drawing/legend.h"
 #include "metis/drawing/svg.h"
 

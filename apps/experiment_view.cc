@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "apps/table.h"
-#include "metis/core/text.h"
 #include "metis/core/display.h"
+#include "metis/core/text.h"
 
 namespace metis::apps {
 

@@ -54,9 +54,7 @@ inline std::string Changed(std::string_view text, std::string_view from, std::st
 // A directory with the small table "small" in it, deleted in the end.
 class SmallExperiment : public FileTest {
  protected:
-  SmallExperiment() {
-    WriteText(home_ / "small/table.toml", kSmallTable);
-  }
+  SmallExperiment() { WriteText(home_ / "small/table.toml", kSmallTable); }
   std::string out() const { return (home_ / "out").string(); }
 
   // Another text in the place of a part of table.toml.
