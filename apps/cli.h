@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "metis/core/display.h"  // programs say what it says
 #include "metis/core/result.h"
 
 namespace CLI {
@@ -24,9 +25,6 @@ namespace metis::apps {
 inline constexpr int kOk = 0;
 inline constexpr int kFailed = 1;  // the thing failed, or its input is bad
 inline constexpr int kUsage = 2;   // the command line is wrong
-
-// "0.1.0"
-std::string_view Version();
 
 // "metis: message" on standard error, each line of the message as it is; returns `code`.
 int Complain(std::string_view message, int code = kFailed);
@@ -51,21 +49,8 @@ void AddSeedOption(CLI::App& app, uint64_t& seed, const std::string& help);
 // For ->check() where empty stands for an option that was not given.
 CLI::Validator NotEmpty();
 
-// "840 bytes", "861 kB", "1.3 GB"
-std::string FormatBytes(uint64_t bytes);
-
-// Seconds of the calendar as "2024-05-17T09:30:00Z".
-std::string FormatUtc(int64_t seconds);
-
-// "4.2 s", "42 s", "3.5 min", "2.1 h", "3.0 d"
-std::string FormatSeconds(double seconds);
-
 // Fails where `path` exists and may not be replaced.
 Result<void> CheckFree(const std::string& path, bool force);
-
-// Text that anybody may have made, safe for a terminal: control characters as '?'.
-std::string Printable(std::string_view text);
-std::string PrintableLines(std::string_view text);  // the same, but lines stay lines
 
 // Whether standard output is a terminal that takes colours (NO_COLOR is unset, TERM isn't "dumb").
 bool OutputIsTerminal();

@@ -8,24 +8,6 @@
 namespace metis::apps {
 namespace {
 
-TEST(Cli, BytesAreSaidInWords) {
-  EXPECT_EQ(FormatBytes(0), "0 bytes");
-  EXPECT_EQ(FormatBytes(999), "999 bytes");
-  EXPECT_EQ(FormatBytes(1'520), "1.5 kB");
-  EXPECT_EQ(FormatBytes(861'480), "861 kB");
-  EXPECT_EQ(FormatBytes(4'273'192), "4.3 MB");
-  EXPECT_EQ(FormatBytes(16'400'000'000), "16.4 GB");
-}
-
-TEST(Cli, TimesAreSaidInWords) {
-  EXPECT_EQ(FormatSeconds(0.04), "0.0 s");
-  EXPECT_EQ(FormatSeconds(9.94), "9.9 s");
-  EXPECT_EQ(FormatSeconds(42.4), "42 s");
-  EXPECT_EQ(FormatSeconds(90), "1.5 min");
-  EXPECT_EQ(FormatSeconds(5400), "1.5 h");
-  EXPECT_EQ(FormatSeconds(36 * 3600), "1.5 d");
-}
-
 TEST(Cli, ANumberOfTheCommandLineIsFiniteAndWithinItsBounds) {
   const CLI::Validator within = NumberWithin(0.5, 1e6);
   const auto complaint = [&](std::string text) { return within(text); };
@@ -68,15 +50,6 @@ TEST(Cli, ASeedIsWhatAConfigurationCanHold) {
   for (const char* bad : {"-1", "9223372036854775808", "99999999999999999999", "0x7", ""}) {
     EXPECT_EQ(read(bad), std::nullopt) << bad;
   }
-}
-
-TEST(Cli, ControlCharactersAreShownAsQuestions) {
-  EXPECT_EQ(Printable("a\x1b[2Jb\nc\x7f"), "a?[2Jb?c?");
-  EXPECT_EQ(Printable("Zürich"), "Zürich");
-  EXPECT_EQ(Printable("a\u009b2Jb\xc2"), "a?2Jb\xc2") << "a control character of two bytes";
-  EXPECT_EQ(PrintableLines("a\x1b\nb\n\tc\n"), "a?\nb\n?c\n");
-  const std::string many(1'000'000, '\n');  // of a hostile peer
-  EXPECT_EQ(PrintableLines(many), many);
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "apps/cli.h"
 #include "metis/authority/certificates.h"
 #include "metis/core/text.h"
+#include "metis/core/version.h"
 #include "metis/rpc/client_channel.h"
 #include "metis/rpc/enrol.h"
 #include "metis/rpc/openssl.h"
@@ -140,7 +141,7 @@ Result<Received> Ask(const authority::Token& token, const rpc::HostPort& control
                                                     .name = token.name,
                                                     .secret = token.secret,
                                                     .request = request,
-                                                    .program = Text("metis ", Version())},
+                                                    .program = Text("metis ", ProgramVersion())},
                                                    stop);
   if (!certificate) return certificate.error();
   return Received{*std::move(ca), *std::move(certificate)};

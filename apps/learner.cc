@@ -214,7 +214,8 @@ int Main(int argc, const char* const* argv) {
   }
   const Interrupts interrupts;
   train::KeepFreedMemory();
-  Console console("learner");
+  Console console;
+  console.Begin("learner");
   Result<std::string> ended = Learn(options, console, interrupts);
   if (!ended && interrupts.asked()) return Finish();  // Ctrl-C before it was welcomed
   if (!ended) return Complain(ended.error().message);

@@ -8,6 +8,7 @@
 
 #include "apps/cli.h"
 #include "metis/core/text.h"
+#include "metis/core/version.h"
 
 namespace metis::apps {
 namespace {
@@ -83,7 +84,7 @@ store::ModelFacts FactsOf(const train::ArchitectureSettings& settings,
                              {kExample, data::FormatShape(settings.example)},
                              {kClasses, Text(settings.classes)},
                              {kShareStatistics, settings.share_statistics ? "true" : "false"},
-                             {kProgram, std::string(Version())}};
+                             {kProgram, std::string(ProgramVersion())}};
   if (seed) facts[kSeed] = Text(*seed);
   return facts;
 }

@@ -136,7 +136,7 @@ int Main(int argc, const char* const* argv) {
   }
   const Interrupts interrupts;
   train::KeepFreedMemory();
-  Console console("observer");
+  Console console;
   Result<std::string> ended = Observe(options, console, interrupts);
   if (!ended && interrupts.asked()) return Finish();
   if (!ended) return Complain(ended.error().message);

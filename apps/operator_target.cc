@@ -4,9 +4,10 @@
 #include <optional>
 #include <utility>
 
-#include "apps/control_socket.h"
+#include "apps/cli.h"
 #include "apps/enrolment.h"
 #include "metis/rpc/credentials.h"
+#include "metis/service/control_socket.h"
 
 namespace metis::apps {
 
@@ -32,17 +33,17 @@ Result<std::unique_ptr<rpc::OperatorClient>> Reach(Target& target) {
           "the socket in its run directory");
     }
     if (target.run.empty()) {
-      Result<std::string> running = FindRunning("runs");
+      Result<std::string> running = service::FindRunning("runs");
       if (!running) return running.error();
       target.run = *std::move(running);
     }
-    Result<std::string> socket = FindControl(target.run);
+    Result<std::string> socket = service::FindControl(target.run);
     if (!socket) return socket.error();
     return std::make_unique<rpc::OperatorClient>(*socket);
   }
   Result<rpc::HostPort> address = rpc::ParseHostPort(target.join);
   if (!address) return address.error().In("--join");
-  TlsOptions tls = target.tls;
+  rpc::TlsOptions tls = target.tls;
   if (files.ca.empty() && files.certificate.empty() && files.key.empty() && !tls.insecure) {
     Result<std::optional<Membership>> enrolled =
         FindMembership(authority::Role::kAdmin, target.join, "", "");
@@ -50,7 +51,8 @@ Result<std::unique_ptr<rpc::OperatorClient>> Reach(Target& target) {
     if (*enrolled) tls.files = (*enrolled)->files;
   }
   Result<std::optional<rpc::Credentials>> credentials =
-      LoadTls(tls, /*for_server=*/false, address->host);
+      rpc::LoadTls(tls, /*for_server=*/false, address->host,
+                   [](const std::string& text) { (void)Complain(text); });
   if (!credentials) return credentials.error();
   return std::make_unique<rpc::OperatorClient>(*address, *credentials);
 }

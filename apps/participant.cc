@@ -17,6 +17,7 @@
 #include "apps/enrolment.h"
 #include "metis/authority/token.h"
 #include "metis/core/text.h"
+#include "metis/core/version.h"
 #include "metis/rpc/client_channel.h"
 #include "metis/store/posix_file.h"
 #include "metis/wire/messages.h"
@@ -25,6 +26,8 @@ namespace metis::apps {
 namespace {
 
 namespace fs = std::filesystem;
+
+void Warn(const std::string& text) { (void)Complain(text); }
 
 uint32_t SecondsNow() {
   const auto since = std::chrono::system_clock::now().time_since_epoch();
@@ -86,7 +89,7 @@ Result<Identity> IdentifyByFiles(const ParticipantOptions& options, federation::
   if (!controller) return controller.error().In("--join");
   identity.controller = *std::move(controller);
   Result<std::optional<rpc::Credentials>> credentials =
-      LoadTls(given.tls, /*for_server=*/false, identity.controller.host);
+      rpc::LoadTls(given.tls, /*for_server=*/false, identity.controller.host, Warn);
   if (!credentials) return credentials.error();
   identity.credentials = *std::move(credentials);
   Result<std::string> name = NameOf(given, identity.credentials);
@@ -142,10 +145,10 @@ Result<Identity> IdentifyByInvitation(const ParticipantOptions& options, federat
       *token, identity.controller, *state,
       [&console](const std::string& text) { console.Say(text); }, interrupts);
   if (!membership) return membership.error();
-  TlsOptions tls;
+  rpc::TlsOptions tls;
   tls.files = membership->files;
   Result<std::optional<rpc::Credentials>> credentials =
-      LoadTls(tls, /*for_server=*/false, identity.controller.host);
+      rpc::LoadTls(tls, /*for_server=*/false, identity.controller.host, Warn);
   if (!credentials) return credentials.error();
   identity.credentials = *std::move(credentials);
   return identity;
@@ -217,7 +220,7 @@ Result<Joined> JoinFederation(const ParticipantOptions& options, federation::Rol
   dial.name = identity->name;
   dial.incarnation = *incarnation;
   dial.role = role;
-  dial.program = Text("metis ", Version());
+  dial.program = Text("metis ", ProgramVersion());
   dial.say = [&console, plain = !dial.credentials](const std::string& text) {
     // What a TLS port does with plain text: it hangs up.
     const bool hung_up = plain && text.find("Socket closed") != text.npos;

@@ -26,7 +26,7 @@ struct ParticipantOptions {
   std::string name;   // empty: the certificate's
   std::string state;  // directory; empty: one of the user's, by name and controller
   std::string enrol;  // a token of `metis ca invite`
-  TlsOptions tls;
+  rpc::TlsOptions tls;
 };
 
 void AddParticipantOptions(CLI::App& app, ParticipantOptions& options);

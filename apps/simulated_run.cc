@@ -10,18 +10,19 @@
 
 #include "apps/cli.h"
 #include "apps/data_directory.h"
-#include "apps/kept_models.h"
 #include "apps/progress.h"
 #include "apps/run_forecast.h"
 #include "apps/simulation_directory.h"
 #include "apps/simulation_task.h"
 #include "metis/core/fingerprint.h"
 #include "metis/core/text.h"
+#include "metis/core/version.h"
 #include "metis/policy/policy.h"
 #include "metis/report/part_done.h"
 #include "metis/report/run_directory.h"
 #include "metis/sim/laws.h"
 #include "metis/sim/simulator.h"
+#include "metis/store/kept_models.h"
 #include "metis/work/journal.h"
 
 namespace metis::apps {
@@ -68,7 +69,7 @@ std::string PartitionJson(const Task& task, const config::Config& config,
 // How a run was begun and what it read: the journal's identity. Work on other data is other work.
 std::string IdentityOf(const RunOptions& options, const std::string& config_toml,
                        const Task& task) {
-  return report::Json{{"metis", Version()},
+  return report::Json{{"metis", ProgramVersion()},
                       {"config", Hex(Fingerprint(config_toml))},
                       {"initial", Hex(task.workload->initial()->Fingerprint())},
                       {"read", task.read},
@@ -252,9 +253,9 @@ std::map<std::string, uint64_t> StruckBy(const sim::Simulator& simulator) {
 // Writes what the run came to.
 Result<report::Json> Conclude(const RunOptions& options, const config::Config& config,
                               const std::string& directory, const sim::Simulator& simulator,
-                              const KeptModels& kept, Begun& begun) {
+                              const store::KeptModels& kept, Begun& begun) {
   const federation::Controller& controller = simulator.controller();
-  report::RunFacts facts{.program_version = std::string(Version()),
+  report::RunFacts facts{.program_version = std::string(ProgramVersion()),
                          .policy = std::string(policy::NameOf(config.federation.policy)),
                          .seed = config.simulation.seed,
                          .length = simulator.now() - Instant(),
@@ -312,7 +313,7 @@ Result<RunOutcome> Conduct(const RunOptions& options, const config::Config& conf
   Result<void> wrote = report::WriteRunFile(std::filesystem::path(directory) / kPartitionFile,
                                             PartitionJson(begun.task, config, simulator));
   if (!wrote) return NotWritten(wrote.error(), options, directory, begun);
-  KeptModels kept(*begun.writer);
+  store::KeptModels kept(*begun.writer);
   simulator.SetRecorder(&kept);
   sim::Laws laws(config.federation, workload.initial(), workload.pool());
   if (options.faults) simulator.SetLaws(&laws);

@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <optional>
 
-#include "apps/controller_setup.h"
 #include "metis/core/text.h"
+#include "metis/report/controller_files.h"
 #include "metis/report/run_directory.h"
 #include "metis/report/run_figures.h"
 #include "metis/store/inspect_log.h"
@@ -19,7 +19,7 @@ std::string LockOf(const std::string& directory) { return Text(directory, "/", r
 }  // namespace
 
 Result<void> RefuseFederation(const std::string& directory) {
-  for (const char* name : {kFederationFile, kStateFile}) {
+  for (const char* name : {report::kFederationFile, report::kStateFile}) {
     std::error_code absent;
     if (!fs::exists(fs::path(directory) / name, absent)) continue;
     return Invalid(Text(directory, " holds a federation of `metis controller`: it goes on with ",

@@ -9,6 +9,7 @@
 #include "metis/core/confusion.h"
 #include "metis/core/fingerprint.h"
 #include "metis/core/text.h"
+#include "metis/core/version.h"
 #include "metis/report/run_files.h"
 #include "metis/train/runtime.h"
 
@@ -124,7 +125,7 @@ Json TrainRecord::AccuracyJson() const {
 Result<Json> TrainRecord::Finish(const std::string& stopped_by, const TrainExamples& examples) {
   const std::string initial = Hex(initial_->Fingerprint());
   Json json;
-  json["metis"] = std::string(Version());
+  json["metis"] = std::string(ProgramVersion());
   json["libtorch"] = train::TorchVersion();
   json["model"] = settings_.model;
   json["dataset"] = settings_.source.what;

@@ -8,19 +8,19 @@
 #include <vector>
 
 #include "apps/cli.h"
-#include "apps/controller_setup.h"
 #include "apps/doctor/checks.h"
 #include "apps/doctor/gather.h"
 #include "apps/enrolment.h"
 #include "apps/load_data.h"
 #include "apps/tls_options.h"
 #include "metis/core/text.h"
+#include "metis/service/controller_setup.h"
 
 namespace metis::apps::doctor {
 namespace {
 
 struct Options {
-  ControllerOptions controller;  // FILE, --set, --model, --run, --record, certificates
+  service::ControllerOptions controller;  // FILE, --set, --model, --run, --record, certificates
   std::string listen;
   std::string join;
   std::string authority;
@@ -54,7 +54,7 @@ struct Beginning {
 };
 
 Beginning Begin(const Options& options, const RunFacts* run) {
-  ControllerOptions controller = options.controller;
+  service::ControllerOptions controller = options.controller;
   using State = RunFacts::State;
   const bool goes_on =
       run != nullptr && (run->state == State::kWhole || run->state == State::kInUse ||
@@ -63,7 +63,7 @@ Beginning Begin(const Options& options, const RunFacts* run) {
   beginning.settings.source = !controller.file.empty() ? controller.file
                               : goes_on                ? Text(controller.run, "/config.toml")
                                                        : "default settings";
-  Result<ControllerSetup> setup = ReadSetup(controller);
+  Result<service::ControllerSetup> setup = service::ReadSetup(controller);
   if (setup) {
     beginning.settings.config = setup->config;
     if (!controller.file.empty() || !controller.model.empty()) {

@@ -4,12 +4,13 @@
 #include <filesystem>
 #include <system_error>
 
-#include "apps/controller_setup.h"
 #include "apps/doctor/gather.h"
 #include "metis/core/text.h"
+#include "metis/report/controller_files.h"
 #include "metis/report/light_reader.h"
 #include "metis/report/run_directory.h"
 #include "metis/report/run_files.h"
+#include "metis/service/controller_setup.h"
 #include "metis/store/inspect_log.h"
 #include "metis/store/sqlite_event_log.h"
 
@@ -44,13 +45,13 @@ void FindMissing(RunFacts& facts, const std::vector<std::string>& blobs) {
   const uint64_t expected = ModelBytes(facts.directory);
   facts.models = blobs.size();
   for (const std::string& name : blobs) {
-    const std::string path = Text(facts.directory, "/", kBlobsDirectory, "/", name);
+    const std::string path = Text(facts.directory, "/", report::kBlobsDirectory, "/", name);
     std::error_code error;
     const uint64_t size = fs::file_size(path, error);
     if (error || (expected != 0 && size != expected)) facts.missing_models.push_back(name);
   }
   for (const char* file : {report::kConfigFile, report::kSchemaFile, report::kEventsFile,
-                           kInitialFile, kFederationFile}) {
+                           report::kInitialFile, report::kFederationFile}) {
     if (!Exists(Text(facts.directory, "/", file))) facts.missing_files.push_back(file);
   }
   const bool begun = facts.saved > 0;  // else the models are written anew
@@ -60,12 +61,12 @@ void FindMissing(RunFacts& facts, const std::vector<std::string>& blobs) {
 }
 
 void Look(RunFacts& facts) {
-  const std::string state = Text(facts.directory, "/", kStateFile);
+  const std::string state = Text(facts.directory, "/", report::kStateFile);
   if (const std::optional<std::string> holder = store::LockHolder(state + ".lock")) {
     facts.state = State::kInUse;
     facts.holder = *holder;
     if (Result<std::string> address =
-            report::ReadRunFile(Text(facts.directory, "/", kAddressFile))) {
+            report::ReadRunFile(Text(facts.directory, "/", report::kAddressFile))) {
       facts.address = address->substr(0, address->find('\n'));
     }
     return;
@@ -114,10 +115,10 @@ RunFacts GatherRun(const std::string& directory) {
     facts.words = error.message();
     return facts;
   }
-  if (Exists(Text(directory, "/", kStateFile))) {
+  if (Exists(Text(directory, "/", report::kStateFile))) {
     Look(facts);
   } else if (!report::CheckRunDirectory(directory, report::kEventsFile, false) &&
-             !NeverNamed(directory)) {
+             !service::NeverNamed(directory)) {
     facts.state = IsFinished(directory) ? State::kFinished : State::kForeign;
     facts.words = entries->path().filename().string();
   }

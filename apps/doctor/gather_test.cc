@@ -11,7 +11,6 @@
 #include <ctime>
 #include <filesystem>
 
-#include "apps/controller_setup.h"
 #include "apps/doctor/checks.h"
 #include "metis/rpc/clock_service.h"
 #include "metis/rpc/testing.h"

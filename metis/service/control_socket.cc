@@ -1,4 +1,4 @@
-#include "apps/control_socket.h"
+#include "metis/service/control_socket.h"
 
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -12,10 +12,11 @@
 #include <vector>
 
 #include "metis/core/text.h"
+#include "metis/report/controller_files.h"
 #include "metis/report/run_directory.h"
 #include "metis/store/posix_file.h"
 
-namespace metis::apps {
+namespace metis::service {
 namespace {
 
 namespace fs = std::filesystem;
@@ -23,7 +24,9 @@ namespace fs = std::filesystem;
 constexpr size_t kLongestPath = sizeof(sockaddr_un::sun_path) - 1;
 constexpr std::string_view kPrivate = "/tmp/metis-control-";
 
-std::string ControlFile(const std::string& run) { return (fs::path(run) / kControlFile).string(); }
+std::string ControlFile(const std::string& run) {
+  return (fs::path(run) / report::kControlFile).string();
+}
 
 // Empty if there is none. Relative to the run directory, so that a copy of it announces nothing of
 // the original.
@@ -138,4 +141,4 @@ Result<std::string> FindRunning(const std::string& runs) {
   return Invalid(Text("several controllers are running, name one: ", Join(running)));
 }
 
-}  // namespace metis::apps
+}  // namespace metis::service

@@ -11,7 +11,7 @@
 #include "metis/drivers/recorder.h"
 #include "metis/store/model_file.h"
 
-namespace metis::apps {
+namespace metis::store {
 
 inline constexpr const char* kFinalModelFile = "final.metis";
 inline constexpr const char* kBestModelFile = "best.metis";
@@ -23,8 +23,8 @@ struct TestedModel {
 };
 
 // With version and accuracy as facts beside `facts`.
-store::ModelFacts WithTest(const store::ModelFacts& facts, const TestedModel& what);
-Result<void> WriteTestedModel(const std::string& path, const store::ModelFacts& facts,
+ModelFacts WithTest(const ModelFacts& facts, const TestedModel& what);
+Result<void> WriteTestedModel(const std::string& path, const ModelFacts& facts,
                               const TestedModel& what);
 
 class KeptModels final : public drivers::Recorder {
@@ -36,7 +36,7 @@ class KeptModels final : public drivers::Recorder {
 
   // final.metis and, if anything was tested, best.metis; with version and accuracy as facts beside
   // `facts`.
-  Result<void> Write(const std::string& directory, const store::ModelFacts& facts,
+  Result<void> Write(const std::string& directory, const ModelFacts& facts,
                      const ModelPtr& final_model, metis::Version final_version) const;
 
  private:
@@ -46,4 +46,4 @@ class KeptModels final : public drivers::Recorder {
   TestedModel latest_;
 };
 
-}  // namespace metis::apps
+}  // namespace metis::store

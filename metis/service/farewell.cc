@@ -1,4 +1,4 @@
-#include "apps/farewell.h"
+#include "metis/service/farewell.h"
 
 #include <algorithm>
 #include <chrono>
@@ -8,7 +8,7 @@
 
 #include "metis/core/text.h"
 
-namespace metis::apps {
+namespace metis::service {
 namespace {
 
 using std::chrono::steady_clock;
@@ -36,13 +36,13 @@ std::set<LearnerId> Untold(drivers::ControllerProcess& host, const rpc::Controll
 // again, after a break or a restart of this process, would dial for ever if nobody answered; who is
 // still connected may be suspended, or behind a network that is gone, and has heard nothing.
 void SayFarewell(drivers::ControllerProcess& host, const rpc::ControllerServer& server,
-                 Duration silence, const Interrupts& interrupts,
+                 Duration silence, const std::stop_token& stop,
                  const std::function<void(const std::string&)>& say) {
   const auto begin = steady_clock::now();
   const auto comes_back = begin + std::chrono::nanoseconds(silence.nanoseconds());
   auto leaves = std::max<steady_clock::time_point>(comes_back, begin + kFarewell);
   bool said = false;
-  while (!interrupts.asked()) {
+  while (!stop.stop_requested()) {
     const auto now = steady_clock::now();
     const size_t untold = now < comes_back ? Untold(host, server).size() : 0;
     const size_t awaited = untold + server.traffic().connected;
@@ -57,4 +57,4 @@ void SayFarewell(drivers::ControllerProcess& host, const rpc::ControllerServer& 
   }
 }
 
-}  // namespace metis::apps
+}  // namespace metis::service

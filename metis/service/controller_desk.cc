@@ -1,28 +1,29 @@
-#include "apps/controller_desk.h"
+#include "metis/service/controller_desk.h"
 
 #include <filesystem>
 #include <utility>
 
-#include "apps/cli.h"
-#include "apps/kept_models.h"
 #include "metis/core/text.h"
+#include "metis/core/version.h"
 #include "metis/policy/policy.h"
+#include "metis/store/kept_models.h"
 
-namespace metis::apps {
+namespace metis::service {
 namespace {
 
 using federation::Controller;
 
-Result<TestedModel> Choose(const Controller& controller, const operations::Status& status,
-                           bool best) {
+Result<store::TestedModel> Choose(const Controller& controller, const operations::Status& status,
+                                  bool best) {
   const federation::StopCriteria& tests = controller.tests();
   if (best && tests.best_model() == nullptr) {
     return NotFound(
         "no community model was tested yet, so none is the best: has an observer joined? Without "
         "--best the latest is exported");
   }
-  if (best) return TestedModel{tests.best_version(), tests.best_model(), tests.best_accuracy()};
-  TestedModel latest{controller.version(), controller.community(), -1};
+  if (best)
+    return store::TestedModel{tests.best_version(), tests.best_model(), tests.best_accuracy()};
+  store::TestedModel latest{controller.version(), controller.community(), -1};
   if (!status.tests.empty() && status.tests.back().version == latest.version.value()) {
     latest.accuracy = status.tests.back().accuracy;
   }
@@ -35,7 +36,7 @@ operations::Status FactsOfStatus(const ControllerSetup& setup, const std::string
   const ModelSchema& schema = *setup.initial.model->schema();
   const std::string& model = setup.config.training.model;
   operations::Status facts;
-  facts.program = Text("metis ", Version());
+  facts.program = Text("metis ", ProgramVersion());
   facts.federation = setup.federation;
   facts.policy = std::string(policy::NameOf(setup.config.federation.policy));
   facts.dataset = setup.config.source.dataset;
@@ -77,10 +78,10 @@ rpc::OperatorHooks MakeOperatorHooks(const operations::StatusBoard& board,
                            bool best, std::function<void(Result<rpc::ExportedModel>)> answer) {
     host.Look([&board, facts, schema, best, answer = std::move(answer)](
                   const Controller& controller, Instant) {
-      Result<TestedModel> chosen = Choose(controller, *board.Latest(), best);
+      Result<store::TestedModel> chosen = Choose(controller, *board.Latest(), best);
       if (!chosen) return answer(chosen.error());
       answer(rpc::ExportedModel{chosen->model,
-                                report::Json(WithTest(facts, *chosen))
+                                report::Json(store::WithTest(facts, *chosen))
                                     .dump(-1, ' ', false, report::Json::error_handler_t::replace),
                                 schema});
     });
@@ -88,4 +89,4 @@ rpc::OperatorHooks MakeOperatorHooks(const operations::StatusBoard& board,
   return hooks;
 }
 
-}  // namespace metis::apps
+}  // namespace metis::service

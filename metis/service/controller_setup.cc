@@ -1,4 +1,4 @@
-#include "apps/controller_setup.h"
+#include "metis/service/controller_setup.h"
 
 #include <sys/random.h>
 
@@ -10,10 +10,10 @@
 #include "metis/core/fingerprint.h"
 #include "metis/core/text.h"
 #include "metis/data/source.h"
-#include "metis/report/run_directory.h"
+#include "metis/report/controller_files.h"
 #include "metis/report/run_files.h"
 
-namespace metis::apps {
+namespace metis::service {
 namespace {
 
 constexpr std::string_view kAuto = "auto";
@@ -51,7 +51,8 @@ Result<store::ModelFile> ReadInitial(const ControllerOptions& options, const con
                                      bool goes_on) {
   if (!options.model.empty()) return store::ReadModelFile(options.model);
   if (goes_on) {
-    Result<store::ModelFile> kept = store::ReadModelFile(Text(options.run, "/", kInitialFile));
+    Result<store::ModelFile> kept =
+        store::ReadModelFile(Text(options.run, "/", report::kInitialFile));
     if (!kept) return Lacking(kept.error(), "name the model that it began with: --model FILE");
     return kept;
   }
@@ -100,7 +101,7 @@ Result<void> NameAndRecord(const ControllerOptions& options, ControllerSetup& se
     setup.record = options.record.value_or(report::Record::kLight);
     return {};
   }
-  const std::string path = Text(options.run, "/", kFederationFile);
+  const std::string path = Text(options.run, "/", report::kFederationFile);
   Result<std::string> text = report::ReadRunFile(path);
   constexpr std::string_view kOtherwise = "begin anew in another --run";
   if (!text) return Lacking(text.error(), kOtherwise);
@@ -134,7 +135,7 @@ Result<ControllerSetup> ReadSetup(const ControllerOptions& options) {
   ControllerSetup setup;
   setup.accept_loss = options.accept_loss;
   std::error_code absent;
-  setup.goes_on = std::filesystem::exists(Text(options.run, "/", kStateFile), absent);
+  setup.goes_on = std::filesystem::exists(Text(options.run, "/", report::kStateFile), absent);
   Result<config::Config> config = ReadSettings(options, setup.goes_on);
   if (!config) return config.error();
   Result<store::ModelFile> initial = ReadInitial(options, *config, setup.goes_on);
@@ -150,11 +151,17 @@ Result<ControllerSetup> ReadSetup(const ControllerOptions& options) {
   return setup;
 }
 
+bool IsFinished(const std::string& run) {
+  Result<report::Json> summary =
+      report::ReadRunJson(std::filesystem::path(run) / report::kSummaryFile);
+  return summary && summary->is_object() && (*summary)["complete"] == true;
+}
+
 Result<void> WriteSetup(const ControllerSetup& setup, const std::string& run) {
-  Result<void> wrote = store::WriteModelFile(Text(run, "/", kInitialFile), setup.initial.facts,
-                                             *setup.initial.model);
+  Result<void> wrote = store::WriteModelFile(Text(run, "/", report::kInitialFile),
+                                             setup.initial.facts, *setup.initial.model);
   if (!wrote) return wrote;
-  return report::WriteRunFile(Text(run, "/", kFederationFile),
+  return report::WriteRunFile(Text(run, "/", report::kFederationFile),
                               Text(setup.federation, "\n", RecordWord(setup.record), "\n"));
 }
 
@@ -167,7 +174,7 @@ bool NeverNamed(const std::string& run) {
     const std::string name = entries->path().filename().string();
     bool ours = false;
     for (const char* file : {report::kConfigFile, report::kSchemaFile, report::kEventsFile,
-                             report::kModelsFile, report::kLockFile, kInitialFile}) {
+                             report::kModelsFile, report::kLockFile, report::kInitialFile}) {
       ours = ours || name.starts_with(file);  // also half written, under a longer name
     }
     if (!ours) return false;
@@ -175,4 +182,4 @@ bool NeverNamed(const std::string& run) {
   return !error;
 }
 
-}  // namespace metis::apps
+}  // namespace metis::service

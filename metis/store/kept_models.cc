@@ -1,8 +1,8 @@
-#include "apps/kept_models.h"
+#include "metis/store/kept_models.h"
 
 #include "metis/core/text.h"
 
-namespace metis::apps {
+namespace metis::store {
 
 void KeptModels::Event(Instant now, const federation::Event& event) {
   next_.Event(now, event);
@@ -22,19 +22,19 @@ void KeptModels::Action(Instant now, const federation::Action& action) {
   }
 }
 
-store::ModelFacts WithTest(const store::ModelFacts& facts, const TestedModel& what) {
-  store::ModelFacts all = facts;
+ModelFacts WithTest(const ModelFacts& facts, const TestedModel& what) {
+  ModelFacts all = facts;
   all["version"] = Text(what.version);
   if (what.accuracy >= 0) all["accuracy"] = Text(what.accuracy);
   return all;
 }
 
-Result<void> WriteTestedModel(const std::string& path, const store::ModelFacts& facts,
+Result<void> WriteTestedModel(const std::string& path, const ModelFacts& facts,
                               const TestedModel& what) {
-  return store::WriteModelFile(path, WithTest(facts, what), *what.model);
+  return WriteModelFile(path, WithTest(facts, what), *what.model);
 }
 
-Result<void> KeptModels::Write(const std::string& directory, const store::ModelFacts& facts,
+Result<void> KeptModels::Write(const std::string& directory, const ModelFacts& facts,
                                const ModelPtr& final_model, metis::Version final_version) const {
   TestedModel last{final_version, final_model, -1};
   if (latest_.version == final_version) last.accuracy = latest_.accuracy;
@@ -43,4 +43,4 @@ Result<void> KeptModels::Write(const std::string& directory, const store::ModelF
   return WriteTestedModel(Text(directory, "/", kBestModelFile), facts, best_);
 }
 
-}  // namespace metis::apps
+}  // namespace metis::store

@@ -1,33 +1,32 @@
-#include "apps/controller_run.h"
+#include "metis/service/controller_run.h"
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
-#include <iostream>
 #include <optional>
 #include <thread>
 #include <utility>
 
-#include "apps/cli.h"
-#include "apps/console.h"
-#include "apps/control_socket.h"
-#include "apps/controller_dashboard.h"
-#include "apps/controller_desk.h"
-#include "apps/controller_setup.h"
-#include "apps/controller_storage.h"
-#include "apps/controller_trust.h"
-#include "apps/farewell.h"
-#include "apps/kept_models.h"
+#include "metis/core/display.h"
 #include "metis/core/text.h"
+#include "metis/core/version.h"
 #include "metis/drivers/processes.h"
 #include "metis/operations/status_board.h"
 #include "metis/policy/policy.h"
 #include "metis/report/audit_log.h"
+#include "metis/report/controller_files.h"
 #include "metis/report/part_done.h"
 #include "metis/rpc/controller_server.h"
+#include "metis/service/control_socket.h"
+#include "metis/service/controller_dashboard.h"
+#include "metis/service/controller_desk.h"
+#include "metis/service/controller_storage.h"
+#include "metis/service/controller_trust.h"
+#include "metis/service/farewell.h"
+#include "metis/store/kept_models.h"
 
-namespace metis::apps {
+namespace metis::service {
 namespace {
 
 namespace fs = std::filesystem;
@@ -50,28 +49,31 @@ struct View {
   double part = 0;
   std::optional<report::TestPoint> latest_test;
   uint64_t tests = 0;
-  TestedModel best;
+  store::TestedModel best;
 };
 
 class ControllerRun {
  public:
-  ControllerRun(const ControllerOptions& options, ControllerSetup setup)
+  ControllerRun(const ControllerOptions& options, const ControllerSetup& setup, Narrator& narrator)
       : options_(options),
-        setup_(std::move(setup)),
-        console_(std::string(policy::NameOf(setup_.config.federation.policy))),
+        setup_(setup),
+        narrator_(narrator),
         pool_(setup_.initial.model->schema()),
-        board_(std::make_unique<operations::StatusBoard>(FactsOfStatus(setup_, options.run))) {}
+        board_(std::make_unique<operations::StatusBoard>(FactsOfStatus(setup_, options.run))) {
+    narrator_.Begin(std::string(policy::NameOf(setup_.config.federation.policy)));
+  }
   ~ControllerRun() {
     if (server_) server_->Shutdown(Duration());  // whoever calls must find the host
+    narrator_.End();
   }
   ControllerRun(const ControllerRun&) = delete;
   ControllerRun& operator=(const ControllerRun&) = delete;
 
   Result<void> Open(ControllerTrust trust);
-  int Serve(const Interrupts& interrupts);
-  // Writes what the run came to.
-  Result<void> Conclude();
-  void PrintClosing() const;
+  // Whether the federation goes on once the program is started again; why, has been said then.
+  bool Serve(const std::stop_token& stop);
+  // Writes what the run came to; the summary.
+  Result<report::Json> Conclude();
   bool failed() const { return failed_; }
 
  private:
@@ -84,13 +86,13 @@ class ControllerRun {
   Result<void> Listen();
   View Look();
   void Tell(const View& view);
-  void KeepBest(const TestedModel& best);
+  void KeepBest(const store::TestedModel& best);
   void Say(const std::string& text);
   void Show(const Controller& controller, const drivers::HostView& view);
 
   const ControllerOptions& options_;
-  const ControllerSetup setup_;
-  Console console_;
+  const ControllerSetup& setup_;
+  Narrator& narrator_;
   ModelPool pool_;
   ControllerTrust trust_;
   std::optional<store::ProcessLock> lock_;  // of the run directory
@@ -109,7 +111,6 @@ class ControllerRun {
   std::atomic<bool> failed_ = false;  // the host handles nothing any more
   uint64_t tests_told_ = 0;
   std::optional<metis::Version> best_kept_, best_refused_;
-  report::Json summary_;
 };
 
 Result<void> ControllerRun::Open(ControllerTrust trust) {
@@ -125,7 +126,7 @@ Result<void> ControllerRun::Open(ControllerTrust trust) {
 // Of a new run: whatever is needed to go on with it later.
 Result<void> ControllerRun::OpenDirectory() {
   std::error_code absent;
-  const bool begun = fs::exists(Path(kFederationFile), absent) || NeverNamed(options_.run);
+  const bool begun = fs::exists(Path(report::kFederationFile), absent) || NeverNamed(options_.run);
   const report::DirectoryOptions its_options{.choose = "--run", .replace = ""};
   if (!begun) {
     Result<void> made =
@@ -149,7 +150,8 @@ Result<void> ControllerRun::OpenDirectory() {
     writer_ = *std::move(writer);
     if (Result<void> wrote = WriteSetup(setup_, options_.run); !wrote) return wrote;
   }
-  Result<std::unique_ptr<report::AuditLog>> audit = report::AuditLog::Open(Path(kAuditFile));
+  Result<std::unique_ptr<report::AuditLog>> audit =
+      report::AuditLog::Open(Path(report::kAuditFile));
   if (!audit) return audit.error();
   audit_ = *std::move(audit);
   return {};
@@ -218,7 +220,7 @@ Result<void> ControllerRun::Listen() {
   options.authority = trust_.authority.get();
   options.federation = setup_.federation;
   options.config_toml = setup_.config_toml();
-  options.program = Text("metis ", Version());
+  options.program = Text("metis ", ProgramVersion());
   options.heartbeat = setup_.config.federation.membership.heartbeat;
   options.keep = storage_->keep();
   options.audit = [this](const rpc::Refusal& refusal) {
@@ -244,17 +246,17 @@ Result<void> ControllerRun::Listen() {
   const bool ipv6 = address->host.find(':') != std::string::npos;
   const std::string listens =
       Text(ipv6 ? "[" : "", address->host, ipv6 ? "]:" : ":", server_->port());
-  console_.Say(Text("listening on ", listens, ", federation ", setup_.federation));
+  narrator_.Say(Text("listening on ", listens, ", federation ", setup_.federation));
   host_->Start(*server_);  // before anybody can find us: from here on there is a status
   if (Result<void> announced = control_->Announce(); !announced) return announced;
   dashboard_ = StartDashboard(setup_.config.dashboard, *board_,
-                              [this](const std::string& text) { console_.Say(text); });
-  return report::WriteRunFile(Path(kAddressFile), listens + "\n");
+                              [this](const std::string& text) { narrator_.Say(text); });
+  return report::WriteRunFile(Path(report::kAddressFile), listens + "\n");
 }
 
 // To the console, and to whoever looks at the status.
 void ControllerRun::Say(const std::string& text) {
-  console_.Say(text);
+  narrator_.Say(text);
   board_->Say(host_ ? host_->now() : Instant(), text);
 }
 
@@ -283,9 +285,10 @@ View ControllerRun::Look() {
 }
 
 // New bests are kept as they come, so that they survive whatever happens to this process.
-void ControllerRun::KeepBest(const TestedModel& best) {
+void ControllerRun::KeepBest(const store::TestedModel& best) {
   if (best.model == nullptr || best_kept_ == best.version) return;
-  Result<void> kept = WriteTestedModel(Path(kBestModelFile), FactsOfModels(setup_), best);
+  Result<void> kept =
+      store::WriteTestedModel(Path(store::kBestModelFile), FactsOfModels(setup_), best);
   if (kept) {
     best_kept_ = best.version;
   } else if (std::exchange(best_refused_, best.version) != best.version) {
@@ -296,21 +299,21 @@ void ControllerRun::KeepBest(const TestedModel& best) {
 void ControllerRun::Tell(const View& view) {
   if (view.tests != tests_told_ && view.latest_test) {
     tests_told_ = view.tests;
-    console_.Say(Text("version ", view.latest_test->version, ": accuracy ",
-                      Fixed(view.latest_test->accuracy, 4), ", loss ",
-                      Fixed(view.latest_test->loss, 4)));
+    narrator_.Say(Text("version ", view.latest_test->version, ": accuracy ",
+                       Fixed(view.latest_test->accuracy, 4), ", loss ",
+                       Fixed(view.latest_test->loss, 4)));
   }
-  console_.Update(view.part, [&] {
+  narrator_.Update(view.part, [&] {
     return Text(EnumNames(view.phase)[static_cast<size_t>(view.phase)], ", ", view.live,
                 " learners, version ", view.version, ", ", view.requests, " requests, ",
                 server_->traffic().connected, " connected");
   });
 }
 
-// Until the end, Ctrl-C, the lack of descriptors, or a model that cannot be read.
-int ControllerRun::Serve(const Interrupts& interrupts) {
+// Until the end, a stop, the lack of descriptors, or a model that cannot be read.
+bool ControllerRun::Serve(const std::stop_token& stop) {
   host_->OnFinished([this] { finished_ = true; });
-  while (!finished_ && !interrupts.asked() && !deaf_ && !failed_) {
+  while (!finished_ && !stop.stop_requested() && !deaf_ && !failed_) {
     const View view = Look();
     Tell(view);
     KeepBest(view.best);
@@ -318,99 +321,74 @@ int ControllerRun::Serve(const Interrupts& interrupts) {
   }
   if (finished_) {
     Tell(Look());
-    SayFarewell(*host_, *server_, setup_.config.federation.membership.silence, interrupts,
+    SayFarewell(*host_, *server_, setup_.config.federation.membership.silence, stop,
                 [this](const std::string& text) { Say(text); });
-    if (dashboard_ && !interrupts.asked()) dashboard_->ShowTheEnd();
+    if (dashboard_ && !stop.stop_requested()) dashboard_->ShowTheEnd();
   }
   server_->Shutdown(kGrace);
   host_->Stop();
   std::error_code ignored;
-  fs::remove(Path(kAddressFile), ignored);
+  fs::remove(Path(report::kAddressFile), ignored);
   control_.reset();
   if (failed_) {
-    console_.Say(
+    narrator_.Say(
         "ended because the disk did not give a model back. Start it again: it goes on once the "
         "file can be read; if it cannot be, restore the run directory from a copy");
-    return kStartAgain;
+    return true;
   }
-  if (!deaf_ || finished_) return kOk;
-  console_.Say(
+  if (!deaf_ || finished_) return false;
+  narrator_.Say(
       "out of file descriptors: nobody can connect any more. Start it again: it goes on; raise "
       "the limit (ulimit -n) or lower network.max_connections");
-  return kStartAgain;
+  return true;
 }
 
-Result<void> ControllerRun::Conclude() {
+Result<report::Json> ControllerRun::Conclude() {
   Result<void> written;
+  report::Json summary;
   host_->Inspect([&](const Controller& controller, Instant now) {
     const rpc::Traffic traffic = server_->traffic();
     const report::RunFacts facts{
-        .program_version = std::string(apps::Version()),
+        .program_version = std::string(ProgramVersion()),
         .policy = std::string(policy::NameOf(setup_.config.federation.policy)),
         .seed = setup_.config.simulation.seed,
         .length = now - Instant(),
         .bytes_sent = traffic.bytes_sent + traffic.bytes_received,
         .complete = controller.phase() == federation::Phase::kFinished};
-    TestedModel last{controller.version(), controller.community(), -1};
+    store::TestedModel last{controller.version(), controller.community(), -1};
     const std::vector<report::TestPoint>& tests = writer_->summary().tests();
     if (!tests.empty() && tests.back().version == last.version) {
       last.accuracy = tests.back().accuracy;
     }
-    written = WriteTestedModel(Path(kFinalModelFile), FactsOfModels(setup_), last);
+    written = store::WriteTestedModel(Path(store::kFinalModelFile), FactsOfModels(setup_), last);
     const federation::StopCriteria& stop = controller.tests();
     KeepBest({stop.best_version(), stop.best_model(), stop.best_accuracy()});
     if (written) written = writer_->Finish(facts, controller);
-    summary_ = report::FormatSummary(facts, controller, writer_->summary());
+    summary = report::FormatSummary(facts, controller, writer_->summary());
   });
-  return written;
-}
-
-void ControllerRun::PrintClosing() const {
-  const bool complete = summary_.value("complete", false);
-  const bool tested = !summary_["tests"].empty();
-  std::cout << (complete ? "finished" : "ended") << " at version "
-            << summary_["version"].get<uint64_t>() << " after "
-            << summary_["update_requests"].get<uint64_t>() << " update requests"
-            << (tested
-                    ? Text(", best accuracy ", Fixed(summary_["accuracy"]["best"].get<double>(), 4))
-                    : ", never tested")
-            << "\n";
-  if (!complete && setup_.config.storage.durability == store::Durability::kFull) {
-    std::cout << "The state is kept in " << options_.run
-              << ". To go on, with the same certificates: metis controller --run " << options_.run
-              << "\n";
-  }
-  std::cout << "Recorded in " << options_.run << "; `metis compare` and `metis report` read it.\n";
-}
-
-// An earlier start has brought it to its end.
-bool IsFinished(const std::string& run) {
-  Result<report::Json> summary = report::ReadRunJson(fs::path(run) / report::kSummaryFile);
-  return summary && summary->is_object() && (*summary)["complete"] == true;
+  if (!written) return written.error();
+  return summary;
 }
 
 }  // namespace
 
-Result<int> RunController(const ControllerOptions& options, const Interrupts& interrupts) {
-  Result<ControllerSetup> setup = ReadSetup(options);
-  if (!setup) return setup.error();
-  if (setup->goes_on && IsFinished(options.run)) {
-    std::cout << "the federation in " << options.run << " is finished; its models are "
-              << options.run << "/" << kFinalModelFile << " and " << kBestModelFile
-              << ". Choose another --run to begin a new one.\n";
-    return kOk;
-  }
-  Result<rpc::HostPort> address = rpc::ParseHostPort(setup->config.network.listen);
+Result<ControllerOutcome> RunController(const ControllerOptions& options,
+                                        const ControllerSetup& setup, Narrator& narrator,
+                                        const std::stop_token& stop) {
+  Result<rpc::HostPort> address = rpc::ParseHostPort(setup.config.network.listen);
   if (!address) return address.error().In("network.listen");
-  Result<ControllerTrust> trust = OpenTrust(options.tls, options.authority, address->host);
+  Result<ControllerTrust> trust = OpenTrust(options.tls, options.authority, address->host,
+                                            [&](const std::string& text) { narrator.Warn(text); });
   if (!trust) return trust.error();
-  ControllerRun run(options, *std::move(setup));
+  ControllerRun run(options, setup, narrator);
   if (Result<void> opened = run.Open(*std::move(trust)); !opened) return opened.error();
-  const int code = run.Serve(interrupts);
-  if (run.failed()) return code;  // what it holds is not what the log says
-  if (Result<void> concluded = run.Conclude(); !concluded) return concluded.error();
-  run.PrintClosing();
-  return code;
+  ControllerOutcome outcome;
+  outcome.start_again = run.Serve(stop);
+  if (run.failed()) return outcome;
+  Result<report::Json> summary = run.Conclude();
+  if (!summary) return summary.error();
+  outcome.summary = *std::move(summary);
+  return outcome;
 }
 
-}  // namespace metis::apps
+}  // namespace metis::service

@@ -1,10 +1,10 @@
-#include "apps/controller_dashboard.h"
+#include "metis/service/controller_dashboard.h"
 
 #include <utility>
 
 #include "metis/core/text.h"
 
-namespace metis::apps {
+namespace metis::service {
 
 std::unique_ptr<dashboard::Dashboard> StartDashboard(
     const dashboard::DashboardSettings& settings, const operations::StatusBoard& board,
@@ -31,4 +31,4 @@ std::unique_ptr<dashboard::Dashboard> StartDashboard(
   return *std::move(started);
 }
 
-}  // namespace metis::apps
+}  // namespace metis::service

@@ -10,7 +10,7 @@
 #include "metis/dashboard/settings.h"
 #include "metis/operations/status_board.h"
 
-namespace metis::apps {
+namespace metis::service {
 
 // Says where it is. Null where it is off, and where it can't be: a federation goes on without, and
 // what to do is said. The board must outlive it.
@@ -18,4 +18,4 @@ std::unique_ptr<dashboard::Dashboard> StartDashboard(
     const dashboard::DashboardSettings& settings, const operations::StatusBoard& board,
     const std::function<void(const std::string&)>& say);
 
-}  // namespace metis::apps
+}  // namespace metis::service

@@ -1,30 +1,30 @@
-// What a controller begins with: its configuration, its initial model, and the files of its run
-// directory beside the record (docs/run-directory.md).
-//
-//   initial.metis   the model that the federation begins with, and what is known about it
-//   federation      its name for ever, 16 hexadecimal digits; how it is recorded, a word
-//   address         where the controller listens, while it does
-//   control         the socket for operators, while the controller runs (apps/control_socket.h)
-//   audit.jsonl     what was refused, to whom, and what operators did
-//   state.db, blobs/  the state, while storage.durability is "full"
-//   lock            held by the controller that runs
+// What a controller begins with: its configuration, its initial model and its name, of a new
+// federation or of the one that its run directory holds. A value, read from files and written to
+// them (report/controller_files.h); without libtorch and without the network.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
-#include "apps/controller_run.h"
 #include "metis/config/config.h"
 #include "metis/core/result.h"
+#include "metis/report/run_directory.h"
+#include "metis/rpc/tls_options.h"
 #include "metis/store/model_file.h"
 
-namespace metis::apps {
+namespace metis::service {
 
-inline constexpr const char* kInitialFile = "initial.metis";
-inline constexpr const char* kFederationFile = "federation";
-inline constexpr const char* kAddressFile = "address";
-inline constexpr const char* kAuditFile = "audit.jsonl";
-inline constexpr const char* kStateFile = "state.db";
-inline constexpr const char* kBlobsDirectory = "blobs";
+struct ControllerOptions {
+  std::string file;  // configuration; empty: the run's own, or the defaults
+  std::vector<config::Assignment> overrides;
+  std::string model;  // the initial one; empty: the run's own, or that of the built-in data
+  std::string run;    // directory
+  std::optional<report::Record> record;  // none: the run's own, or light
+  bool accept_loss = false;
+  rpc::TlsOptions tls;
+  std::string authority;  // directory of `metis ca init`; empty: certificates of the operator's own
+};
 
 struct ControllerSetup {
   config::Config config;
@@ -43,6 +43,9 @@ struct ControllerSetup {
 // Of a new federation, or of the one that `options.run` holds.
 Result<ControllerSetup> ReadSetup(const ControllerOptions& options);
 
+// An earlier start has brought the federation of this run directory to its end.
+bool IsFinished(const std::string& run);
+
 // Writes what a later start needs to go on with a new run.
 Result<void> WriteSetup(const ControllerSetup& setup, const std::string& run);
 
@@ -50,4 +53,4 @@ Result<void> WriteSetup(const ControllerSetup& setup, const std::string& run);
 // empty record, and nothing but what else comes before.
 bool NeverNamed(const std::string& run);
 
-}  // namespace metis::apps
+}  // namespace metis::service

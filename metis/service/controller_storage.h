@@ -10,15 +10,15 @@
 #include <string>
 #include <utility>
 
-#include "apps/controller_setup.h"
 #include "metis/core/model.h"
 #include "metis/core/result.h"
 #include "metis/drivers/controller_host.h"
 #include "metis/drivers/event_log.h"
+#include "metis/service/controller_setup.h"
 #include "metis/store/blob_store.h"
 #include "metis/store/posix_file.h"
 
-namespace metis::apps {
+namespace metis::service {
 
 // Keeps every other controller out of the run directory.
 Result<store::ProcessLock> LockRun(const std::string& run);
@@ -55,4 +55,4 @@ class ControllerStorage {
   uint64_t events_ = 0;  // in it, when it was opened
 };
 
-}  // namespace metis::apps
+}  // namespace metis::service

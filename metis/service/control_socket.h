@@ -1,15 +1,15 @@
 // The socket by which a controller is operated on its own machine: `control.sock` in its run
 // directory, or, where that path is too long for a socket, one in a private directory of /tmp. The
-// file `control` of the run directory says which, while the controller runs.
+// file `control` of the run directory says which, while the controller runs. The controller makes
+// it, operators' programs find it; one process makes it at a time.
 #pragma once
 
 #include <string>
 
 #include "metis/core/result.h"
 
-namespace metis::apps {
+namespace metis::service {
 
-inline constexpr const char* kControlFile = "control";
 inline constexpr const char* kControlSocket = "control.sock";
 
 // The controller's end of it. Whatever it made is removed with it; what a killed controller left
@@ -42,4 +42,4 @@ Result<std::string> FindControl(const std::string& run);
 // error lists them if there are several.
 Result<std::string> FindRunning(const std::string& runs);
 
-}  // namespace metis::apps
+}  // namespace metis::service

@@ -2,13 +2,13 @@
 // answers of its server to `metis status` and `metis export`.
 #pragma once
 
-#include "apps/controller_setup.h"
 #include "metis/drivers/controller_host.h"
 #include "metis/operations/status_board.h"
 #include "metis/rpc/controller_server.h"
+#include "metis/service/controller_setup.h"
 #include "metis/store/model_file.h"
 
-namespace metis::apps {
+namespace metis::service {
 
 // What of a Status stays the same while a controller runs.
 operations::Status FactsOfStatus(const ControllerSetup& setup, const std::string& run);
@@ -23,4 +23,4 @@ operations::Surroundings SurroundingsOf(const rpc::ControllerServer& server);
 rpc::OperatorHooks MakeOperatorHooks(const operations::StatusBoard& board,
                                      drivers::ControllerHost& host, const ControllerSetup& setup);
 
-}  // namespace metis::apps
+}  // namespace metis::service

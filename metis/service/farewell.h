@@ -3,19 +3,19 @@
 #pragma once
 
 #include <functional>
+#include <stop_token>
 #include <string>
 
-#include "apps/interrupts.h"
 #include "metis/core/time.h"
 #include "metis/drivers/processes.h"
 #include "metis/rpc/controller_server.h"
 
-namespace metis::apps {
+namespace metis::service {
 
 // Waits up to `silence` while somebody may not have heard of the end: who is away, or connected and
-// has not hung up. An interrupt ends the wait; a longer one is said.
+// has not hung up. `stop` ends the wait; a longer one is said. Blocks.
 void SayFarewell(drivers::ControllerProcess& host, const rpc::ControllerServer& server,
-                 Duration silence, const Interrupts& interrupts,
+                 Duration silence, const std::stop_token& stop,
                  const std::function<void(const std::string&)>& say);
 
-}  // namespace metis::apps
+}  // namespace metis::service

@@ -1,4 +1,4 @@
-#include "apps/controller_storage.h"
+#include "metis/service/controller_storage.h"
 
 #include <filesystem>
 #include <limits>
@@ -7,12 +7,13 @@
 
 #include "metis/core/text.h"
 #include "metis/drivers/durable_controller.h"
+#include "metis/report/controller_files.h"
 #include "metis/report/light_reader.h"
 #include "metis/report/run_directory.h"
 #include "metis/store/spilling_model_store.h"
 #include "metis/store/sqlite_event_log.h"
 
-namespace metis::apps {
+namespace metis::service {
 namespace {
 
 namespace fs = std::filesystem;
@@ -29,9 +30,10 @@ Result<bool> BegunInVain(const ControllerSetup& setup, const std::string& run) {
   const std::string record = In(run, report::kEventsFile);
   std::error_code absent;
   if (fs::file_size(record, absent) == 0 && !absent) return true;
-  if (setup.goes_on && fs::file_size(In(run, kStateFile), absent) > 0) return false;
-  return Invalid(Text(In(run, kStateFile), setup.goes_on ? " is empty" : " is missing", ", but ",
-                      run, " holds a federation: restore it from a copy together with its models, ",
+  if (setup.goes_on && fs::file_size(In(run, report::kStateFile), absent) > 0) return false;
+  return Invalid(Text(In(run, report::kStateFile), setup.goes_on ? " is empty" : " is missing",
+                      ", but ", run,
+                      " holds a federation: restore it from a copy together with its models, ",
                       "or begin anew in another directory (after storage.durability = \"none\" ",
                       "nothing else is left)"));
 }
@@ -46,7 +48,7 @@ Result<std::unique_ptr<ControllerStorage>> ControllerStorage::Open(const Control
   std::unique_ptr<ControllerStorage> storage(new ControllerStorage(setup, run));
   if (store::KeepsModels(setup.config.storage)) {
     Result<std::unique_ptr<store::BlobStore>> blobs =
-        store::BlobStore::Open(In(run, kBlobsDirectory), pool);
+        store::BlobStore::Open(In(run, report::kBlobsDirectory), pool);
     if (!blobs) return blobs.error();
     storage->blobs_ = *std::move(blobs);
   }
@@ -68,8 +70,8 @@ Result<void> ControllerStorage::CheckAll(ModelPool& pool) {
   Result<uint64_t> recorded = report::CountEvents(record);
   if (!recorded) return recorded.error();
   if (*recorded <= events_ || setup_.accept_loss) return {};
-  return Invalid(Text(In(run_, kStateFile), " ends with event ", events_, ", but ", record, " has ",
-                      *recorded,
+  return Invalid(Text(In(run_, report::kStateFile), " ends with event ", events_, ", but ", record,
+                      " has ", *recorded,
                       ": its journal (state.db-wal) is missing or damaged, or it is from ",
                       "an older copy. Restore the whole run directory from a copy, or go on ",
                       "without what came later: --accept-loss"));
@@ -80,7 +82,7 @@ Result<void> ControllerStorage::OpenLog() {
     std::error_code absent;
     const uintmax_t recorded = fs::file_size(In(run_, report::kEventsFile), absent);
     Result<std::unique_ptr<store::SqliteEventLog>> log =
-        store::SqliteEventLog::Open(In(run_, kStateFile), *blobs_, setup_.identity(),
+        store::SqliteEventLog::Open(In(run_, report::kStateFile), *blobs_, setup_.identity(),
                                     setup_.goes_on && !absent && recorded > 0);
     if (!log) return log.error();
     events_ = (*log)->events();
@@ -122,4 +124,4 @@ std::function<Result<void>(const ModelPtr&)> ControllerStorage::keep() {
   };
 }
 
-}  // namespace metis::apps
+}  // namespace metis::service

@@ -1,18 +1,18 @@
-#include "apps/controller_trust.h"
+#include "metis/service/controller_trust.h"
 
 #include <utility>
 
 #include "metis/core/text.h"
 
-namespace metis::apps {
+namespace metis::service {
 
-Result<ControllerTrust> OpenTrust(const TlsOptions& options, const std::string& authority,
-                                  const std::string& host) {
+Result<ControllerTrust> OpenTrust(const rpc::TlsOptions& options, const std::string& authority,
+                                  const std::string& host,
+                                  const std::function<void(const std::string&)>& warn) {
   ControllerTrust trust;
-  TlsOptions tls = options;
+  rpc::TlsOptions tls = options;
   if (!authority.empty()) {
-    if (tls.insecure || !tls.files.ca.empty() || !tls.files.certificate.empty() ||
-        !tls.files.key.empty()) {
+    if (tls.insecure || tls.any_file()) {
       return Invalid(
           "--authority has the controller's certificate: leave --ca, --certificate, --key and "
           "--insecure out");
@@ -24,7 +24,8 @@ Result<ControllerTrust> OpenTrust(const TlsOptions& options, const std::string& 
                  Text(authority, "/", authority::kControllerFile),
                  Text(authority, "/", authority::kControllerKeyFile)};
   }
-  Result<std::optional<rpc::Credentials>> credentials = LoadTls(tls, /*for_server=*/true, host);
+  Result<std::optional<rpc::Credentials>> credentials =
+      rpc::LoadTls(tls, /*for_server=*/true, host, warn);
   if (!credentials) {
     return authority.empty()
                ? credentials.error()
@@ -36,4 +37,4 @@ Result<ControllerTrust> OpenTrust(const TlsOptions& options, const std::string& 
   return trust;
 }
 
-}  // namespace metis::apps
+}  // namespace metis::service
