@@ -11,7 +11,7 @@
 #include "apps/console.h"
 #include "apps/interrupts.h"
 #include "apps/load_data.h"
-#include "apps/participant.h"
+#include "apps/participant_options.h"
 #include "apps/site.h"
 #include "metis/core/text.h"
 #include "metis/drivers/processes.h"
@@ -52,7 +52,7 @@ With certificates all of it travels encrypted; with --insecure nothing does.
 )";
 
 struct Options {
-  ParticipantOptions participant;
+  site::ParticipantOptions participant;
   SiteOptions site;
   std::string group;
   std::string share;
@@ -115,8 +115,8 @@ Result<std::string> Work(drivers::LearnerProcess& host, const Misfortune& gone, 
 }
 
 Result<std::string> Learn(const Options& options, Console& console, const Interrupts& interrupts) {
-  Result<Joined> joined =
-      JoinFederation(options.participant, federation::Role::kLearner, console, interrupts);
+  Result<site::Joined> joined = site::JoinFederation(
+      options.participant, federation::Role::kLearner, console, interrupts.token());
   if (!joined) return joined.error();
   const config::Config& config = joined->config;
   const rpc::Welcome& welcome = joined->client->welcome();
@@ -126,7 +126,7 @@ Result<std::string> Learn(const Options& options, Console& console, const Interr
   if (!warning.empty()) console.Say(warning);
   Result<LearnerSite> site = OpenLearnerSite(options.site, config, welcome.learner);
   if (!site) return site.error();
-  if (const std::string differs = SchemaDifference(*welcome.schema, *site->schema);
+  if (const std::string differs = site::SchemaDifference(*welcome.schema, *site->schema);
       !differs.empty()) {
     return Invalid(Text("the federation trains another model than ", options.site.data.what,
                         " gives here: is it the right data set?\n", differs));
@@ -200,7 +200,7 @@ int Main(int argc, const char* const* argv) {
     std::cout << kPrivacy;
     return Finish();
   }
-  if (MissesController(options.participant, federation::Role::kLearner)) {
+  if (site::MissesController(options.participant, federation::Role::kLearner)) {
     return Complain("--join is missing: the controller's HOST:PORT, or --enrol with an invitation",
                     kUsage);
   }

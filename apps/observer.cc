@@ -9,7 +9,7 @@
 #include "apps/console.h"
 #include "apps/interrupts.h"
 #include "apps/load_data.h"
-#include "apps/participant.h"
+#include "apps/participant_options.h"
 #include "apps/site.h"
 #include "metis/core/confusion.h"
 #include "metis/core/text.h"
@@ -23,7 +23,7 @@ constexpr Duration kLook = Duration::Milliseconds(200);
 constexpr Duration kGrace = Duration::Seconds(5);
 
 struct Options {
-  ParticipantOptions participant;
+  site::ParticipantOptions participant;
   DataSource data;
   bool whole = false;
 };
@@ -60,13 +60,13 @@ Result<std::string> Wait(drivers::ObserverProcess& host,
 
 Result<std::string> Observe(const Options& options, Console& console,
                             const Interrupts& interrupts) {
-  Result<Joined> joined =
-      JoinFederation(options.participant, federation::Role::kObserver, console, interrupts);
+  Result<site::Joined> joined = site::JoinFederation(
+      options.participant, federation::Role::kObserver, console, interrupts.token());
   if (!joined) return joined.error();
   const rpc::Welcome& welcome = joined->client->welcome();
   Result<ObserverSite> site = OpenObserverSite(options.data, options.whole, joined->config);
   if (!site) return site.error();
-  if (const std::string differs = SchemaDifference(*welcome.schema, *site->schema);
+  if (const std::string differs = site::SchemaDifference(*welcome.schema, *site->schema);
       !differs.empty()) {
     return Invalid(Text("the federation trains another model than ", options.data.what,
                         " gives here: is it the right data set?\n", differs));
@@ -127,7 +127,7 @@ int Main(int argc, const char* const* argv) {
   AddLoadOptions(app, options.data);
   AddVersionOption(app);
   if (std::optional<int> code = ParseArguments(app, argc, argv)) return *code;
-  if (MissesController(options.participant, federation::Role::kObserver)) {
+  if (site::MissesController(options.participant, federation::Role::kObserver)) {
     return Complain("--join is missing: the controller's HOST:PORT, or --enrol with an invitation",
                     kUsage);
   }

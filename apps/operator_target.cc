@@ -5,9 +5,10 @@
 #include <utility>
 
 #include "apps/cli.h"
-#include "apps/enrolment.h"
+#include "apps/user_directories.h"
 #include "metis/rpc/credentials.h"
 #include "metis/service/control_socket.h"
+#include "metis/site/enrolment.h"
 
 namespace metis::apps {
 
@@ -24,10 +25,8 @@ void AddTarget(CLI::App& app, Target& target) {
 }
 
 Result<std::unique_ptr<rpc::OperatorClient>> Reach(Target& target) {
-  const rpc::TlsFiles& files = target.tls.files;
   if (target.join.empty()) {
-    const bool any = !files.ca.empty() || !files.certificate.empty() || !files.key.empty();
-    if (any || target.tls.insecure) {
+    if (target.tls.any_file() || target.tls.insecure) {
       return Invalid(
           "certificates and --insecure are for --join: a controller on this machine is reached by "
           "the socket in its run directory");
@@ -44,9 +43,9 @@ Result<std::unique_ptr<rpc::OperatorClient>> Reach(Target& target) {
   Result<rpc::HostPort> address = rpc::ParseHostPort(target.join);
   if (!address) return address.error().In("--join");
   rpc::TlsOptions tls = target.tls;
-  if (files.ca.empty() && files.certificate.empty() && files.key.empty() && !tls.insecure) {
-    Result<std::optional<Membership>> enrolled =
-        FindMembership(authority::Role::kAdmin, target.join, "", "");
+  if (!tls.any_file() && !tls.insecure) {
+    Result<std::optional<site::Membership>> enrolled = site::FindMembership(
+        authority::Role::kAdmin, target.join, "", {.named = "", .of_user = StatesOfUser()});
     if (!enrolled) return enrolled.error();
     if (*enrolled) tls.files = (*enrolled)->files;
   }

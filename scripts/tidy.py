@@ -42,6 +42,7 @@ LAYERS = {
     "config": ("core federation policy data learner/settings.h builtin/settings.h sim/settings.h store/settings.h wire/settings.h "
                "rpc/settings.h dashboard/settings.h", "toml++/"),
     "service": ("core federation policy data builtin drivers store report rpc authority operations dashboard config", "posix"),
+    "site": ("core federation store wire rpc authority config", "posix"),
 }
 
 # Everything else that the project uses. A header of none of these is refused until it stands here.

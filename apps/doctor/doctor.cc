@@ -10,11 +10,12 @@
 #include "apps/cli.h"
 #include "apps/doctor/checks.h"
 #include "apps/doctor/gather.h"
-#include "apps/enrolment.h"
 #include "apps/load_data.h"
 #include "apps/tls_options.h"
+#include "apps/user_directories.h"
 #include "metis/core/text.h"
 #include "metis/service/controller_setup.h"
+#include "metis/site/enrolment.h"
 
 namespace metis::apps::doctor {
 namespace {
@@ -164,7 +165,8 @@ Result<void> FindState(Options& options) {
     return {};
   }
   for (const authority::Role role : {authority::Role::kLearner, authority::Role::kObserver}) {
-    Result<std::optional<Membership>> found = FindMembership(role, options.join, "", "");
+    Result<std::optional<site::Membership>> found =
+        site::FindMembership(role, options.join, "", {.named = "", .of_user = StatesOfUser()});
     if (!found) return found.error();
     if (!*found) continue;
     options.state = (*found)->state;

@@ -1,11 +1,10 @@
-#include "apps/enrolment.h"
+#include "metis/site/enrolment.h"
 
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -14,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "apps/cli.h"
 #include "metis/authority/certificates.h"
 #include "metis/core/text.h"
 #include "metis/core/version.h"
@@ -23,7 +21,7 @@
 #include "metis/rpc/openssl.h"
 #include "metis/store/posix_file.h"
 
-namespace metis::apps {
+namespace metis::site {
 namespace {
 
 namespace fs = std::filesystem;
@@ -57,15 +55,9 @@ std::string FirstLine(const std::string& path) {
   return text.substr(0, text.find('\n'));
 }
 
-// Where the states of this user's participants are.
-Result<std::string> StatesDirectory() {
-  const char* state = std::getenv("XDG_STATE_HOME");
-  const char* home = std::getenv("HOME");
-  const auto given = [](const char* value) { return value != nullptr && value[0] != '\0'; };
-  if (!given(state) && !given(home)) {
-    return Invalid("neither XDG_STATE_HOME nor HOME is set: name a directory with --state");
-  }
-  return Text(given(state) ? std::string(state) : Text(home, "/.local/state"), "/metis");
+Result<std::string> UsersStates(const StateDirectory& state) {
+  if (!state.of_user.empty()) return state.of_user;
+  return Invalid("neither XDG_STATE_HOME nor HOME is set: name a directory with --state");
 }
 
 std::string HostPart(const rpc::HostPort& controller) {
@@ -109,7 +101,7 @@ std::vector<std::string> Candidates(const std::string& base, authority::Role rol
   return found;
 }
 
-// False: Ctrl-C came.
+// False: it was stopped.
 bool Pause(std::chrono::seconds length, const std::stop_token& stop) {
   std::mutex mutex;
   std::condition_variable_any never;
@@ -173,15 +165,17 @@ Result<authority::Token> ReadToken(const std::string& text) {
   return token;
 }
 
-Result<std::string> DefaultState(const std::string& name, const rpc::HostPort& controller) {
-  Result<std::string> base = StatesDirectory();
+Result<std::string> StateOf(const StateDirectory& state, const std::string& name,
+                            const rpc::HostPort& controller) {
+  if (!state.named.empty()) return state.named;
+  Result<std::string> base = UsersStates(state);
   if (!base) return base;
   return Text(*base, "/", name, "@", HostPart(controller));
 }
 
 Result<std::optional<Membership>> FindMembership(authority::Role role, const std::string& join,
                                                  const std::string& name,
-                                                 const std::string& state) {
+                                                 const StateDirectory& state) {
   std::optional<rpc::HostPort> controller;
   if (!join.empty()) {
     Result<rpc::HostPort> parsed = rpc::ParseHostPort(join);
@@ -189,10 +183,10 @@ Result<std::optional<Membership>> FindMembership(authority::Role role, const std
     controller = *std::move(parsed);
   }
   std::vector<std::string> found;
-  if (!state.empty()) {
-    if (Exists(In(state, kCertificate))) found.push_back(state);
+  if (!state.named.empty()) {
+    if (Exists(In(state.named, kCertificate))) found.push_back(state.named);
   } else {
-    Result<std::string> base = StatesDirectory();
+    Result<std::string> base = UsersStates(state);
     if (!base) return base.error();
     found = Candidates(*base, role, name, controller);
   }
@@ -221,7 +215,7 @@ Result<rpc::HostPort> ControllerOf(const authority::Token& token, const std::str
 Result<Membership> Enrol(const authority::Token& token, const rpc::HostPort& controller,
                          const std::string& state,
                          const std::function<void(const std::string&)>& say,
-                         const Interrupts& interrupts) {
+                         const std::stop_token& stop) {
   const Membership membership{
       state, controller, {In(state, kCa), In(state, kCertificate), In(state, kKey)}};
   if (FirstLine(In(state, kInvitation)) == Mark(token)) return membership;
@@ -230,7 +224,7 @@ Result<Membership> Enrol(const authority::Token& token, const rpc::HostPort& con
   Result<std::string> request = authority::MakeRequest(*key, token.name);
   if (!request) return request.error();
   for (auto pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
-    Result<Received> received = Ask(token, controller, *request, interrupts.token());
+    Result<Received> received = Ask(token, controller, *request, stop);
     if (received) {
       Result<void> kept = Keep(token, controller, state, *received, *key);
       if (!kept) return kept.error();
@@ -239,10 +233,10 @@ Result<Membership> Enrol(const authority::Token& token, const rpc::HostPort& con
     }
     if (received.error().code != ErrorCode::kUnavailable) return received.error();
     say(Text(received.error().message, "; trying again in ", pause.count(), " s"));
-    if (!Pause(pause, interrupts.token())) {
+    if (!Pause(pause, stop)) {
       return Unavailable(Text("stopped before \"", token.name, "\" was enrolled"));
     }
   }
 }
 
-}  // namespace metis::apps
+}  // namespace metis::site

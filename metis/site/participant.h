@@ -1,35 +1,29 @@
 // What learners and observers on the network have in common: where they join, who they are, which
-// life of theirs this is.
+// life of theirs this is. One process has a state directory at a time. Without libtorch.
 #pragma once
 
 #include <memory>
-#include <optional>
+#include <stop_token>
 #include <string>
 #include <utility>
 
-#include "apps/console.h"
-#include "apps/interrupts.h"
-#include "apps/tls_options.h"
 #include "metis/config/config.h"
+#include "metis/core/narrator.h"
 #include "metis/core/result.h"
 #include "metis/rpc/participant_client.h"
+#include "metis/rpc/tls_options.h"
+#include "metis/site/enrolment.h"
 #include "metis/store/posix_file.h"
 
-namespace CLI {
-class App;
-}
-
-namespace metis::apps {
+namespace metis::site {
 
 struct ParticipantOptions {
-  std::string join;   // HOST:PORT
-  std::string name;   // empty: the certificate's
-  std::string state;  // directory; empty: one of the user's, by name and controller
-  std::string enrol;  // a token of `metis ca invite`
+  std::string join;      // HOST:PORT
+  std::string name;      // empty: the certificate's
+  StateDirectory state;  // numbers its lives and holds what it enrolled with
+  std::string enrol;     // a token of `metis ca invite`
   rpc::TlsOptions tls;
 };
-
-void AddParticipantOptions(CLI::App& app, ParticipantOptions& options);
 
 // Nothing says where the controller is: neither itself, nor an invitation, nor an earlier
 // enrolment.
@@ -63,11 +57,12 @@ struct Joined {
   std::unique_ptr<rpc::ParticipantClient> client;
 };
 
-// Dials until the controller welcomes it. An error where that is of no use, or Ctrl-C came.
+// Dials until the controller welcomes it: blocks. An error where that is of no use, or `stop` was
+// requested. The client goes on telling the narrator.
 Result<Joined> JoinFederation(const ParticipantOptions& options, federation::Role role,
-                              Console& console, const Interrupts& interrupts);
+                              Narrator& narrator, const std::stop_token& stop);
 
 // Which tensors differ, in words; empty if none do.
 std::string SchemaDifference(const ModelSchema& federation, const ModelSchema& own);
 
-}  // namespace metis::apps
+}  // namespace metis::site

@@ -1,4 +1,4 @@
-#include "apps/participant.h"
+#include "metis/site/participant.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace metis::apps {
+namespace metis::site {
 namespace {
 
 class LivesTest : public ::testing::Test {
@@ -64,4 +64,4 @@ TEST(SchemaDifference, NamesTheTensorsThatDiffer) {
 }
 
 }  // namespace
-}  // namespace metis::apps
+}  // namespace metis::site

@@ -7,21 +7,29 @@
 //   controller       HOST:PORT
 //   invitation       which token it was: its SHA-256, for a later start with the same one
 //   key.pending      the key of a request whose answer has not come yet
+//
+// Whoever writes there holds the directory's lock (Lives, in site/participant.h).
 #pragma once
 
 #include <functional>
 #include <optional>
+#include <stop_token>
 #include <string>
 
-#include "apps/interrupts.h"
 #include "metis/authority/token.h"
 #include "metis/core/result.h"
 #include "metis/rpc/credentials.h"
 
-namespace metis::apps {
+namespace metis::site {
 
-// ~/.local/state/metis/site-3@controller.example-7740
-Result<std::string> DefaultState(const std::string& name, const rpc::HostPort& controller);
+// Where a participant keeps these.
+struct StateDirectory {
+  std::string named;    // by the user; empty: one for each name and controller, below `of_user`
+  std::string of_user;  // of all the user's participants; empty: the user has no home
+};
+// ~/.local/state/metis/site-3@controller.example-7740, unless another one is named.
+Result<std::string> StateOf(const StateDirectory& state, const std::string& name,
+                            const rpc::HostPort& controller);
 
 // What an earlier enrolment left.
 struct Membership {
@@ -29,18 +37,20 @@ struct Membership {
   rpc::HostPort controller;
   rpc::TlsFiles files;
 };
-// Looked for in `state`; where that is empty, among the user's own of this role, by name and
-// controller (HOST:PORT) as far as they are given. None: nobody enrolled here. An error where
-// several fit, or one is damaged.
+// Looked for in the directory that is named; where none is, among the user's own of this role, by
+// name and controller (HOST:PORT) as far as they are given. None: nobody enrolled here. An error
+// where several fit, or one is damaged.
 Result<std::optional<Membership>> FindMembership(authority::Role role, const std::string& join,
-                                                 const std::string& name, const std::string& state);
+                                                 const std::string& name,
+                                                 const StateDirectory& state);
 
 // Sees to it that `state`, which exists, holds the certificate of this token; of no effect where it
-// does. Tries until the controller answers or Ctrl-C comes. The caller holds the directory's lock.
+// does. Tries until the controller answers or `stop` is requested. The caller holds the directory's
+// lock.
 Result<Membership> Enrol(const authority::Token& token, const rpc::HostPort& controller,
                          const std::string& state,
                          const std::function<void(const std::string&)>& say,
-                         const Interrupts& interrupts);
+                         const std::stop_token& stop);
 
 // The token itself, or the first line of FILE for "@FILE": a word of the command line can be seen
 // by everybody on the machine.
@@ -49,4 +59,4 @@ Result<authority::Token> ReadToken(const std::string& text);
 // Where to enrol: `join` if it is given, else the token's own address.
 Result<rpc::HostPort> ControllerOf(const authority::Token& token, const std::string& join);
 
-}  // namespace metis::apps
+}  // namespace metis::site

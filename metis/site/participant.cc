@@ -1,20 +1,13 @@
-#include "apps/participant.h"
+#include "metis/site/participant.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
 #include <utility>
 
-#include "apps/cli.h"
-#include "apps/enrolment.h"
 #include "metis/authority/token.h"
 #include "metis/core/text.h"
 #include "metis/core/version.h"
@@ -22,12 +15,14 @@
 #include "metis/store/posix_file.h"
 #include "metis/wire/messages.h"
 
-namespace metis::apps {
+namespace metis::site {
 namespace {
 
 namespace fs = std::filesystem;
 
-void Warn(const std::string& text) { (void)Complain(text); }
+std::function<void(const std::string&)> Warner(Narrator& narrator) {
+  return [&narrator](const std::string& text) { narrator.Warn(text); };
+}
 
 uint32_t SecondsNow() {
   const auto since = std::chrono::system_clock::now().time_since_epoch();
@@ -68,16 +63,16 @@ struct Identity {
 };
 
 // With certificates of its own, or those of an earlier enrolment.
-Result<Identity> IdentifyByFiles(const ParticipantOptions& options, federation::Role role) {
+Result<Identity> IdentifyByFiles(const ParticipantOptions& options, federation::Role role,
+                                 Narrator& narrator) {
   ParticipantOptions given = options;
-  const rpc::TlsFiles& files = options.tls.files;
-  if (files.ca.empty() && files.certificate.empty() && files.key.empty() && !options.tls.insecure) {
+  if (!options.tls.any_file() && !options.tls.insecure) {
     Result<std::optional<Membership>> found =
         FindMembership(RoleOf(role), options.join, options.name, options.state);
     if (!found) return found.error();
     if (*found) {
       given.tls.files = (*found)->files;
-      given.state = (*found)->state;
+      given.state.named = (*found)->state;
       if (given.join.empty()) given.join = rpc::AddressOf((*found)->controller);
     }
   }
@@ -89,14 +84,13 @@ Result<Identity> IdentifyByFiles(const ParticipantOptions& options, federation::
   if (!controller) return controller.error().In("--join");
   identity.controller = *std::move(controller);
   Result<std::optional<rpc::Credentials>> credentials =
-      rpc::LoadTls(given.tls, /*for_server=*/false, identity.controller.host, Warn);
+      rpc::LoadTls(given.tls, /*for_server=*/false, identity.controller.host, Warner(narrator));
   if (!credentials) return credentials.error();
   identity.credentials = *std::move(credentials);
   Result<std::string> name = NameOf(given, identity.credentials);
   if (!name) return name.error();
   identity.name = *std::move(name);
-  Result<std::string> state = given.state.empty() ? DefaultState(identity.name, identity.controller)
-                                                  : Result<std::string>(given.state);
+  Result<std::string> state = StateOf(given.state, identity.name, identity.controller);
   if (!state) return state.error();
   Result<std::unique_ptr<Lives>> lives = Lives::Open(*state);
   if (!lives) return lives.error();
@@ -106,9 +100,7 @@ Result<Identity> IdentifyByFiles(const ParticipantOptions& options, federation::
 
 Result<void> CheckInvitation(const ParticipantOptions& options, const authority::Token& token,
                              federation::Role role) {
-  const rpc::TlsFiles& files = options.tls.files;
-  if (options.tls.insecure || !files.ca.empty() || !files.certificate.empty() ||
-      !files.key.empty()) {
+  if (options.tls.insecure || options.tls.any_file()) {
     return Invalid(
         "--enrol gets a certificate: leave --ca, --certificate, --key and --insecure out");
   }
@@ -125,7 +117,7 @@ Result<void> CheckInvitation(const ParticipantOptions& options, const authority:
 }
 
 Result<Identity> IdentifyByInvitation(const ParticipantOptions& options, federation::Role role,
-                                      Console& console, const Interrupts& interrupts) {
+                                      Narrator& narrator, const std::stop_token& stop) {
   Result<authority::Token> token = ReadToken(options.enrol);
   if (!token) return token.error().In("--enrol");
   if (Result<void> good = CheckInvitation(options, *token, role); !good) return good.error();
@@ -134,42 +126,25 @@ Result<Identity> IdentifyByInvitation(const ParticipantOptions& options, federat
   Result<rpc::HostPort> controller = ControllerOf(*token, options.join);
   if (!controller) return controller.error();
   identity.controller = *std::move(controller);
-  Result<std::string> state = options.state.empty()
-                                  ? DefaultState(identity.name, identity.controller)
-                                  : Result<std::string>(options.state);
+  Result<std::string> state = StateOf(options.state, identity.name, identity.controller);
   if (!state) return state.error();
   Result<std::unique_ptr<Lives>> lives = Lives::Open(*state);
   if (!lives) return lives.error();
   identity.lives = *std::move(lives);
   Result<Membership> membership = Enrol(
-      *token, identity.controller, *state,
-      [&console](const std::string& text) { console.Say(text); }, interrupts);
+      *token, identity.controller, *state, [&](const std::string& text) { narrator.Say(text); },
+      stop);
   if (!membership) return membership.error();
   rpc::TlsOptions tls;
   tls.files = membership->files;
   Result<std::optional<rpc::Credentials>> credentials =
-      rpc::LoadTls(tls, /*for_server=*/false, identity.controller.host, Warn);
+      rpc::LoadTls(tls, /*for_server=*/false, identity.controller.host, Warner(narrator));
   if (!credentials) return credentials.error();
   identity.credentials = *std::move(credentials);
   return identity;
 }
 
 }  // namespace
-
-void AddParticipantOptions(CLI::App& app, ParticipantOptions& options) {
-  app.add_option("--join", options.join, "The controller's HOST:PORT");
-  app.add_option("--name", options.name,
-                 "Who this is in the federation; default: the certificate's DNS name");
-  app.add_option(
-         "--enrol", options.enrol,
-         "TOKEN, of `metis ca invite`, or @FILE that holds it: gets a certificate and joins;\n"
-         "later starts find it, with the same --enrol or without")
-      ->type_name("TOKEN");
-  AddTlsOptions(app, options.tls);
-  app.add_option("--state", options.state,
-                 "Directory that numbers the lives of this participant and holds what it enrolled\n"
-                 "with; default: one for each name and controller below ~/.local/state/metis");
-}
 
 bool MissesController(const ParticipantOptions& options, federation::Role role) {
   if (!options.join.empty() || !options.enrol.empty()) return false;
@@ -206,10 +181,10 @@ Result<Incarnation> Lives::Begin(uint32_t now_s) {
 }
 
 Result<Joined> JoinFederation(const ParticipantOptions& options, federation::Role role,
-                              Console& console, const Interrupts& interrupts) {
+                              Narrator& narrator, const std::stop_token& stop) {
   Result<Identity> identity = options.enrol.empty()
-                                  ? IdentifyByFiles(options, role)
-                                  : IdentifyByInvitation(options, role, console, interrupts);
+                                  ? IdentifyByFiles(options, role, narrator)
+                                  : IdentifyByInvitation(options, role, narrator, stop);
   if (!identity) return identity.error();
   Result<Incarnation> incarnation = identity->lives->Begin(SecondsNow());
   if (!incarnation) return incarnation.error();
@@ -221,15 +196,15 @@ Result<Joined> JoinFederation(const ParticipantOptions& options, federation::Rol
   dial.incarnation = *incarnation;
   dial.role = role;
   dial.program = Text("metis ", ProgramVersion());
-  dial.say = [&console, plain = !dial.credentials](const std::string& text) {
+  dial.say = [&narrator, plain = !dial.credentials](const std::string& text) {
     // What a TLS port does with plain text: it hangs up.
     const bool hung_up = plain && text.find("Socket closed") != text.npos;
-    console.Say(
+    narrator.Say(
         text + (hung_up ? "; does it speak TLS? Then give --enrol, or --ca, --certificate and --key"
                         : ""));
   };
   Result<std::unique_ptr<rpc::ParticipantClient>> client =
-      rpc::ParticipantClient::Connect(dial, interrupts.token());
+      rpc::ParticipantClient::Connect(dial, stop);
   if (!client) return client.error();
   const rpc::Welcome& welcome = (*client)->welcome();
   Result<config::Config> config =
@@ -264,4 +239,4 @@ std::string SchemaDifference(const ModelSchema& federation, const ModelSchema& o
   return Join(lines, "\n");
 }
 
-}  // namespace metis::apps
+}  // namespace metis::site

@@ -1,17 +1,16 @@
-#include "apps/enrolment.h"
+#include "metis/site/enrolment.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include <cstdlib>
 #include <filesystem>
 
 #include "metis/authority/authority.h"
 #include "metis/authority/certificates.h"
 #include "metis/rpc/testing.h"
 
-namespace metis::apps {
+namespace metis::site {
 namespace {
 
 using authority::Role;
@@ -19,16 +18,12 @@ using testing::HasSubstr;
 
 class EnrolmentFiles : public rpc::FileTest {
  protected:
-  EnrolmentFiles() { ::setenv("XDG_STATE_HOME", Path("states").c_str(), 1); }
-  ~EnrolmentFiles() override { ::unsetenv("XDG_STATE_HOME"); }
-
   // As an enrolment leaves it, as far as it is looked at.
   std::string Leave(const std::string& name, Role role, const rpc::HostPort& controller) {
     const std::string key = authority::MakeKey();
     const int64_t now = authority::SecondsNow();
     const std::string request = authority::MakeRequest(key, name).value();
-    const std::string leaf =
-        Text("states/metis/", name, "@", controller.host, "-", controller.port);
+    const std::string leaf = Text("states/", name, "@", controller.host, "-", controller.port);
     std::filesystem::create_directories(Path(leaf));
     Write(leaf + "/certificate.pem",
           authority::IssueFor(ca_, ca_key_, request, name, role, {now, 9}).value().pem);
@@ -36,7 +31,8 @@ class EnrolmentFiles : public rpc::FileTest {
     return Path(leaf);
   }
   std::string Found(Role role, const std::string& join, const std::string& name) {
-    Result<std::optional<Membership>> found = FindMembership(role, join, name, "");
+    Result<std::optional<Membership>> found =
+        FindMembership(role, join, name, {.named = "", .of_user = Path("states")});
     if (!found) return found.error().message;
     return *found ? (*found)->state : "none";
   }
@@ -69,9 +65,20 @@ TEST_F(EnrolmentFiles, AreFoundByRoleNameAndController) {
   const std::string other = Leave("site-3", Role::kLearner, {"other.example.org", 7740});
   EXPECT_THAT(Found(Role::kLearner, "", "site-3"), HasSubstr("say which is meant"));
   EXPECT_EQ(Found(Role::kLearner, "other.example.org:7740", ""), other);
-  EXPECT_EQ(FindMembership(Role::kLearner, "", "", other).value()->controller.host,
+  EXPECT_EQ(FindMembership(Role::kLearner, "", "", {.named = other, .of_user = ""})
+                .value()
+                ->controller.host,
             "other.example.org");
   EXPECT_THAT(Found(Role::kLearner, "nowhere", ""), HasSubstr("--join"));
+}
+
+TEST_F(EnrolmentFiles, AreBelowTheUsersDirectoryUnlessAnotherOneIsNamed) {
+  const rpc::HostPort controller{"fed.example.org", 7740};
+  EXPECT_EQ(StateOf({"", "states"}, "site-3", controller).value(),
+            "states/site-3@fed.example.org-7740");
+  EXPECT_EQ(StateOf({"here", "states"}, "site-3", controller).value(), "here");
+  EXPECT_THAT(StateOf({"", ""}, "site-3", controller).error().message, HasSubstr("--state"));
+  EXPECT_THAT(FindMembership(Role::kLearner, "", "", {}).error().message, HasSubstr("--state"));
 }
 
 TEST_F(EnrolmentFiles, ADamagedOneIsNamed) {
@@ -91,4 +98,4 @@ TEST_F(EnrolmentFiles, AJoinThatIsGivenGoesBeforeTheTokensAddress) {
 }
 
 }  // namespace
-}  // namespace metis::apps
+}  // namespace metis::site
