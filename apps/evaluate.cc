@@ -10,7 +10,7 @@
 
 #include "apps/cli.h"
 #include "apps/confusion_picture.h"
-#include "apps/load_data.h"
+#include "apps/data_options.h"
 #include "apps/model_facts.h"
 #include "apps/table.h"
 #include "apps/train_settings.h"
@@ -33,7 +33,7 @@ constexpr size_t kConfusionsShown = 20;
 struct Options {
   std::string model_file;
   std::string architecture;
-  DataSource source;
+  data::DataSource source;
   std::string part;
   std::string matrix;
   uint32_t batch_size = 100;
@@ -51,7 +51,7 @@ struct Outcome {
 };
 
 Result<data::Dataset> Load(const Options& options) {
-  Result<LoadedData> loaded = LoadData(options.source);
+  Result<data::LoadedData> loaded = data::LoadData(options.source);
   if (!loaded) return loaded.error();
   if (!loaded->test && !options.part.empty()) {
     return Invalid(Text("--part ", options.part, ": ", options.source.what,

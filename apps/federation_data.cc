@@ -66,8 +66,9 @@ Share MakeShare(const FederationData& data, const config::Config& config,
 
 }  // namespace
 
-Result<FederationData> LoadFederationData(const config::Config& config, const DataSource& source) {
-  Result<LoadedData> loaded = LoadData(source);
+Result<FederationData> LoadFederationData(const config::Config& config,
+                                          const data::DataSource& source) {
+  Result<data::LoadedData> loaded = data::LoadData(source);
   if (!loaded) return loaded.error();
   const uint64_t seed = config.simulation.seed;
   FederationData data;

@@ -7,9 +7,9 @@
 #include <memory>
 #include <vector>
 
-#include "apps/load_data.h"
 #include "metis/config/config.h"
 #include "metis/core/result.h"
+#include "metis/data/load_data.h"
 #include "metis/train/examples.h"
 
 namespace metis::apps {
@@ -29,7 +29,8 @@ struct Share {
 
 // The set of `source`, with the test part, the number of examples and of test examples that the
 // configuration asks for.
-Result<FederationData> LoadFederationData(const config::Config& config, const DataSource& source);
+Result<FederationData> LoadFederationData(const config::Config& config,
+                                          const data::DataSource& source);
 
 // One share for each of `learners`, in the order of the partition; those that the configuration
 // calls faulty with wrong labels.

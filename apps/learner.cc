@@ -9,8 +9,8 @@
 
 #include "apps/cli.h"
 #include "apps/console.h"
+#include "apps/data_options.h"
 #include "apps/interrupts.h"
-#include "apps/load_data.h"
 #include "apps/participant_options.h"
 #include "apps/site.h"
 #include "metis/core/text.h"

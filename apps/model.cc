@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "apps/cli.h"
-#include "apps/load_data.h"
+#include "apps/data_options.h"
 #include "apps/model_facts.h"
 #include "apps/table.h"
 #include "metis/core/fingerprint.h"
@@ -25,8 +25,8 @@ using store::ModelFile;
 
 struct Options {
   std::string architecture;
-  DataSource source;  // what the model is for: these data,
-  std::string shape;  // or examples of this shape
+  data::DataSource source;  // what the model is for: these data,
+  std::string shape;        // or examples of this shape
   uint32_t classes = 0;
   uint64_t seed = 1990;
   bool local_statistics = false;

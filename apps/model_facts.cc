@@ -51,13 +51,13 @@ Result<data::Shape> ParseShape(std::string_view text) {
   return data::Shape{sizes[0], sizes[1], sizes[2]};
 }
 
-Result<ExampleKind> KindOf(const DataSource& source) {
+Result<ExampleKind> KindOf(const data::DataSource& source) {
   if (const data::KnownSet* known = data::FindKnown(source.what)) {
     const bool coarse =
         source.options.coarse_labels && known->format == data::KnownFormat::kCifarHundred;
     return ExampleKind{data::ShapeOf(*known), coarse ? kCoarseClasses : known->classes};
   }
-  Result<LoadedData> loaded = LoadData(source);
+  Result<data::LoadedData> loaded = data::LoadData(source);
   if (!loaded) return loaded.error();
   return ExampleKind{loaded->train.shape(), loaded->train.classes(), loaded->train.has_pixels()};
 }

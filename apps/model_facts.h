@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 
-#include "apps/load_data.h"
 #include "metis/core/result.h"
 #include "metis/data/dataset.h"
+#include "metis/data/load_data.h"
 #include "metis/store/model_file.h"
 #include "metis/train/architecture.h"
 
@@ -27,7 +27,7 @@ struct ExampleKind {
 Result<data::Shape> ParseShape(std::string_view text);
 
 // Of a known set without having it; of a file by reading it.
-Result<ExampleKind> KindOf(const DataSource& source);
+Result<ExampleKind> KindOf(const data::DataSource& source);
 
 // The name that stands for a model that suits the data, and the model that it stands for.
 inline constexpr std::string_view kAutoModel = "auto";

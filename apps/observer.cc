@@ -7,8 +7,8 @@
 
 #include "apps/cli.h"
 #include "apps/console.h"
+#include "apps/data_options.h"
 #include "apps/interrupts.h"
-#include "apps/load_data.h"
 #include "apps/participant_options.h"
 #include "apps/site.h"
 #include "metis/core/confusion.h"
@@ -24,7 +24,7 @@ constexpr Duration kGrace = Duration::Seconds(5);
 
 struct Options {
   site::ParticipantOptions participant;
-  DataSource data;
+  data::DataSource data;
   bool whole = false;
 };
 

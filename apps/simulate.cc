@@ -10,11 +10,12 @@
 #include <vector>
 
 #include "apps/cli.h"
-#include "apps/load_data.h"
+#include "apps/data_options.h"
 #include "apps/progress.h"
 #include "apps/simulated_run.h"
 #include "apps/simulation_directory.h"
 #include "apps/table.h"
+#include "apps/user_directories.h"
 #include "metis/config/config.h"
 #include "metis/core/text.h"
 #include "metis/policy/policy.h"

@@ -9,11 +9,11 @@
 #include <utility>
 
 #include "apps/cli.h"
-#include "apps/data_directory.h"
 #include "apps/progress.h"
 #include "apps/run_forecast.h"
 #include "apps/simulation_directory.h"
 #include "apps/simulation_task.h"
+#include "apps/user_directories.h"
 #include "metis/core/fingerprint.h"
 #include "metis/core/text.h"
 #include "metis/core/version.h"

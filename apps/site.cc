@@ -91,7 +91,7 @@ struct TorchSite {
 };
 
 Result<std::shared_ptr<TorchSite>> BuildNetwork(const config::Config& config,
-                                                const DataSource& source,
+                                                const data::DataSource& source,
                                                 const data::Dataset& set) {
   Result<train::ArchitecturePtr> architecture = train::Architecture::For(
       NamedModel(config.training.model, source.what, set), set, config.training.share_statistics);
@@ -153,7 +153,7 @@ Result<LearnerSite> OpenLearnerSite(const SiteOptions& options, const config::Co
   return site;
 }
 
-Result<ObserverSite> OpenObserverSite(const DataSource& data, bool whole,
+Result<ObserverSite> OpenObserverSite(const data::DataSource& data, bool whole,
                                       const config::Config& config) {
   ObserverSite site;
   if (data.what == data::kBuiltinData) {

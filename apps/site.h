@@ -8,11 +8,11 @@
 #include <string_view>
 #include <vector>
 
-#include "apps/load_data.h"
 #include "metis/config/config.h"
 #include "metis/core/ids.h"
 #include "metis/core/model.h"
 #include "metis/core/result.h"
+#include "metis/data/load_data.h"
 #include "metis/drivers/processes.h"
 #include "metis/learner/evaluator.h"
 
@@ -27,7 +27,7 @@ struct ShareOfData {
 Result<ShareOfData> ParseShare(std::string_view text);
 
 struct SiteOptions {
-  DataSource data;                   // or "builtin"
+  data::DataSource data;             // or "builtin"
   std::optional<ShareOfData> share;  // dealt as the federation's [data] says; none: all of it
   std::string faulty;                // "labels=random": wrong labels, for experiments; empty: none
 };
@@ -57,7 +57,7 @@ struct ObserverSite {
 
 // Tests on the test part of a data set; of a file on the part that the federation holds out, or
 // with `whole` on all of it.
-Result<ObserverSite> OpenObserverSite(const DataSource& data, bool whole,
+Result<ObserverSite> OpenObserverSite(const data::DataSource& data, bool whole,
                                       const config::Config& config);
 
 }  // namespace metis::apps

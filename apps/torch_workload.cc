@@ -20,7 +20,7 @@ uint64_t FingerprintOf(const data::Dataset& set) {
 
 Result<std::unique_ptr<TorchWorkload>> TorchWorkload::Create(const config::Config& config,
                                                              const std::string& data_directory) {
-  DataSource source;
+  data::DataSource source;
   source.what = config.source.dataset;
   source.directory = data_directory;
   Result<FederationData> data = LoadFederationData(config, source);

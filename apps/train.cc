@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "apps/cli.h"
-#include "apps/load_data.h"
+#include "apps/data_options.h"
 #include "apps/model_facts.h"
 #include "apps/progress.h"
 #include "apps/train_record.h"

@@ -80,12 +80,12 @@ std::string FormatToml(const TrainSettings& settings) {
 }
 
 Result<TrainExamples> LoadExamples(const TrainSettings& settings) {
-  Result<LoadedData> loaded = LoadData(settings.source);
+  Result<data::LoadedData> loaded = data::LoadData(settings.source);
   if (!loaded) return loaded.error();
   if (!settings.test_file.empty()) {
-    DataSource source = settings.source;
+    data::DataSource source = settings.source;
     source.what = settings.test_file;
-    Result<LoadedData> test = LoadData(source);
+    Result<data::LoadedData> test = data::LoadData(source);
     if (!test) return test.error();
     loaded->test = test->test ? std::move(test->test) : std::move(test->train);
   }

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "apps/load_data.h"
 #include "metis/core/result.h"
+#include "metis/data/load_data.h"
 #include "metis/learner/settings.h"
 #include "metis/train/examples.h"
 
@@ -21,7 +21,7 @@ namespace metis::apps {
 struct TrainSettings {
   std::string model;         // an architecture; empty: that of `init`
   std::string init;          // a model file to begin with; empty: the values that the seed draws
-  DataSource source;         // what is learnt
+  data::DataSource source;   // what is learnt
   std::string test_file;     // what it is tested on; empty: the set's test part, or a share of it
   double test_fraction = 0;  // that share, of a file
   double validation_fraction = 0;  // of what remains; 0: no validation set

@@ -1,6 +1,7 @@
 #include "apps/user_directories.h"
 
 #include <cstdlib>
+#include <filesystem>
 
 namespace metis::apps {
 namespace {
@@ -19,6 +20,12 @@ std::string StatesOfUser() {
   }
   const std::string home = Variable("HOME");
   return home.empty() ? "" : home + "/.local/state/metis";
+}
+
+std::string DefaultDataDirectory() {
+  const std::string home = Variable("HOME");
+  if (home.empty()) return "metis-data";
+  return (std::filesystem::path(home) / ".local/share/metis/data").string();
 }
 
 }  // namespace metis::apps

@@ -9,4 +9,7 @@ namespace metis::apps {
 // says; empty where neither that nor HOME is set.
 std::string StatesOfUser();
 
+// Of known data sets: ~/.local/share/metis/data; "metis-data" where there is no home.
+std::string DefaultDataDirectory();
+
 }  // namespace metis::apps

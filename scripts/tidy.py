@@ -24,7 +24,7 @@ LAYERS = {
     "core": ("", "xxhash.h xxh_x86dispatch.h immintrin.h emmintrin.h"),
     "federation": ("core", ""),
     "policy": ("core federation", ""),
-    "data": ("core", "posix zlib.h png.h"),
+    "data": ("core", "posix nlohmann/json.hpp zlib.h png.h"),
     "learner": ("core federation", "posix"),
     "work": ("core learner", ""),
     "builtin": ("core learner work data", ""),

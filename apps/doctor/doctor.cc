@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "apps/cli.h"
+#include "apps/data_options.h"
 #include "apps/doctor/checks.h"
 #include "apps/doctor/gather.h"
-#include "apps/load_data.h"
 #include "apps/tls_options.h"
 #include "apps/user_directories.h"
 #include "metis/core/text.h"
@@ -26,7 +26,7 @@ struct Options {
   std::string join;
   std::string authority;
   std::string state;
-  DataSource data;
+  data::DataSource data;
   bool json = false;
 
   // Without a word about a site it is about a controller.

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "apps/doctor/facts.h"
-#include "apps/load_data.h"
+#include "metis/data/load_data.h"
 #include "metis/rpc/credentials.h"
 
 namespace metis::apps::doctor {
@@ -36,6 +36,7 @@ JoinFacts GatherJoin(const std::string& address, const rpc::TlsFiles& files, boo
                      double patience_s = 5);
 ClockFacts GatherClock(const std::string& address, const rpc::TlsFiles& files, bool insecure,
                        double patience_s = 5);
-DataFacts GatherData(const DataSource& source, const std::map<std::string, std::string>& model);
+DataFacts GatherData(const data::DataSource& source,
+                     const std::map<std::string, std::string>& model);
 
 }  // namespace metis::apps::doctor

@@ -125,11 +125,12 @@ RunFacts GatherRun(const std::string& directory) {
   return facts;
 }
 
-DataFacts GatherData(const DataSource& source, const std::map<std::string, std::string>& model) {
+DataFacts GatherData(const data::DataSource& source,
+                     const std::map<std::string, std::string>& model) {
   DataFacts facts;
   facts.what = source.what;
   facts.model = model;
-  Result<LoadedData> loaded = LoadData(source);
+  Result<data::LoadedData> loaded = data::LoadData(source);
   if (!loaded) {
     facts.read = loaded.error();
     return facts;

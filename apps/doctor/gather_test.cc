@@ -414,7 +414,7 @@ TEST_F(RunTest, CannotBeLookedInto) {
 class DataTest : public rpc::FileTest {
  protected:
   Findings Look(const std::string& what, const std::map<std::string, std::string>& model = {}) {
-    DataSource source;
+    data::DataSource source;
     source.what = what;
     source.directory = Path("sets");
     return CheckData(GatherData(source, model));

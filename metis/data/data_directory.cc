@@ -1,8 +1,7 @@
-#include "apps/data_directory.h"
+#include "metis/data/data_directory.h"
 
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <system_error>
@@ -10,20 +9,19 @@
 #include "metis/core/fingerprint.h"
 #include "metis/core/text.h"
 
-namespace metis::apps {
+namespace metis::data {
 namespace {
 
 namespace fs = std::filesystem;
-using data::KnownSet;
 
 using Chosen = std::map<std::string, fs::path>;  // by official name
 
 Result<void> Choose(const KnownSet& set, const fs::path& file, Chosen& chosen) {
-  std::string official = data::OfficialName(set, file.filename().string());
+  std::string official = OfficialName(set, file.filename().string());
   if (official.empty()) {
     return Invalid(Text(file.string(), ": ", set.name, " has no file of this name; it has ",
-                        Join(data::FilesOf(set, data::Part::kTrain)), ", ",
-                        Join(data::FilesOf(set, data::Part::kTest)), " (or .gz)"));
+                        Join(FilesOf(set, Part::kTrain)), ", ", Join(FilesOf(set, Part::kTest)),
+                        " (or .gz)"));
   }
   auto [other, fresh] = chosen.try_emplace(official, file);
   if (fresh) return {};
@@ -40,14 +38,14 @@ Result<Chosen> ChooseAll(const KnownSet& set, const std::vector<std::string>& fi
       continue;
     }
     for (fs::directory_iterator i(file, error), end; !error && i != end; i.increment(error)) {
-      if (data::OfficialName(set, i->path().filename().string()).empty()) continue;
+      if (OfficialName(set, i->path().filename().string()).empty()) continue;
       if (Result<void> one = Choose(set, i->path(), chosen); !one) return one.error();
     }
     if (error) return Unavailable(Text(file, ": can't be listed: ", error.message()));
   }
   std::vector<std::string> missing;
-  for (data::Part part : data::kParts) {
-    for (const std::string& name : data::FilesOf(set, part)) {
+  for (Part part : kParts) {
+    for (const std::string& name : FilesOf(set, part)) {
       if (!chosen.contains(name)) missing.push_back(name);
     }
   }
@@ -69,10 +67,10 @@ Result<void> CopyAndRead(const KnownSet& set, const Chosen& chosen, const fs::pa
           Text(from.string(), ": can't be copied to ", directory.string(), ": ", error.message()));
     }
   }
-  for (data::Part part : data::kParts) {
-    Result<data::Dataset> read = data::LoadKnown(set, directory.string(), part);
+  for (Part part : kParts) {
+    Result<Dataset> read = LoadKnown(set, directory.string(), part);
     if (!read) return read.error();
-    if (trust == Trust::kAsRecorded && !data::IsAsRecorded(set, part, *read)) {
+    if (trust == Trust::kAsRecorded && !IsAsRecorded(set, part, *read)) {
       return Invalid(Text(read->name(), " is not the content that it should be (fingerprint ",
                           Hex(read->ContentFingerprint()), "): nothing was kept"));
     }
@@ -98,17 +96,11 @@ Result<void> PutInPlace(const fs::path& fresh, const fs::path& place) {
 
 }  // namespace
 
-std::string DefaultDataDirectory() {
-  const char* home = std::getenv("HOME");
-  if (home == nullptr || *home == '\0') return "metis-data";
-  return (fs::path(home) / ".local/share/metis/data").string();
-}
-
 std::string Locate(const KnownSet& set, const std::string& data_directory) {
   std::string own = (fs::path(data_directory) / set.name).string();
-  if (data::IsComplete(set, own)) return own;
+  if (IsComplete(set, own)) return own;
   std::string system(set.system_directory);
-  return !system.empty() && data::IsComplete(set, system) ? system : "";
+  return !system.empty() && IsComplete(set, system) ? system : "";
 }
 
 Result<std::string> Import(const KnownSet& set, const std::vector<std::string>& files,
@@ -125,4 +117,4 @@ Result<std::string> Import(const KnownSet& set, const std::vector<std::string>& 
   return place.string();
 }
 
-}  // namespace metis::apps
+}  // namespace metis::data
