@@ -11,14 +11,14 @@
 #include "apps/cli.h"
 #include "apps/confusion_picture.h"
 #include "apps/data_options.h"
-#include "apps/model_facts.h"
+#include "apps/precision_option.h"
 #include "apps/table.h"
-#include "apps/train_settings.h"
 #include "metis/core/confusion.h"
 #include "metis/core/fingerprint.h"
 #include "metis/core/text.h"
 #include "metis/report/json_archive.h"
 #include "metis/store/model_file.h"
+#include "metis/task/model_facts.h"
 #include "metis/train/runtime.h"
 #include "metis/train/torch_trainer.h"
 
@@ -71,7 +71,7 @@ Result<Outcome> Evaluate(const Options& options) {
   if (!loaded) return loaded.error();
   const auto set = std::make_shared<const data::Dataset>(*std::move(loaded));
   Result<train::ArchitecturePtr> architecture =
-      ArchitectureOf(file->facts, options.architecture, {set->shape(), set->classes()});
+      task::ArchitectureOf(file->facts, options.architecture, {set->shape(), set->classes()});
   if (!architecture) return architecture.error().In(options.model_file);
   learner::TrainingSettings settings;
   settings.batch_size = options.batch_size;

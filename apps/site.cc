@@ -4,12 +4,12 @@
 #include <numeric>
 #include <utility>
 
-#include "apps/federation_data.h"
-#include "apps/model_facts.h"
 #include "metis/builtin/workload.h"
 #include "metis/core/text.h"
 #include "metis/data/faulty_labels.h"
 #include "metis/data/source.h"
+#include "metis/task/federation_data.h"
+#include "metis/task/model_facts.h"
 #include "metis/train/torch_trainer.h"
 
 namespace metis::apps {
@@ -53,7 +53,7 @@ Result<LearnerSite> BuiltinSite(const SiteOptions& options, const config::Config
 }
 
 // The share of the options, with wrong labels if they say so.
-Result<Share> TakeShare(const SiteOptions& options, config::Config config, LearnerId id) {
+Result<task::Share> TakeShare(const SiteOptions& options, config::Config config, LearnerId id) {
   config.source.test_examples.reset();  // the observer's business
   std::optional<data::FaultyLabels> faulty;
   const uint32_t index = options.share ? options.share->index : 0;
@@ -63,7 +63,7 @@ Result<Share> TakeShare(const SiteOptions& options, config::Config config, Learn
     faulty = *parsed;
   }
   if (!options.share) config.source.examples.reset();
-  Result<FederationData> data = LoadFederationData(config, options.data);
+  Result<task::FederationData> data = task::LoadFederationData(config, options.data);
   if (!data) return data.error();
   if (!options.share) {
     // Nothing of a site's own file is held out: the test set is somewhere else.
@@ -73,13 +73,13 @@ Result<Share> TakeShare(const SiteOptions& options, config::Config config, Learn
       Result<void> fits = data::CheckFaultyLabels({&*faulty, 1}, 1, data->train->classes());
       if (!fits) return fits.error().In("--faulty");
     }
-    return UndividedShare(*data, config, id.value(), faulty ? &*faulty : nullptr);
+    return task::UndividedShare(*data, config, id.value(), faulty ? &*faulty : nullptr);
   }
   if (Result<void> read = data::ReadTable(config.data); !read) return read.error();
   if (faulty) config.source.faulty = {*faulty};
   std::erase_if(config.source.faulty,
                 [&](const data::FaultyLabels& each) { return each.learner >= options.share->of; });
-  Result<std::vector<Share>> shares = DealShares(*data, config, options.share->of);
+  Result<std::vector<task::Share>> shares = task::DealShares(*data, config, options.share->of);
   if (!shares) return shares.error().In(Text("--share ", index, "/", options.share->of));
   return std::move((*shares)[index]);
 }
@@ -93,8 +93,9 @@ struct TorchSite {
 Result<std::shared_ptr<TorchSite>> BuildNetwork(const config::Config& config,
                                                 const data::DataSource& source,
                                                 const data::Dataset& set) {
-  Result<train::ArchitecturePtr> architecture = train::Architecture::For(
-      NamedModel(config.training.model, source.what, set), set, config.training.share_statistics);
+  Result<train::ArchitecturePtr> architecture =
+      train::Architecture::For(task::NamedModel(config.training.model, source.what, set), set,
+                               config.training.share_statistics);
   if (!architecture) {
     return architecture.error().In(Text("the federation's model does not suit ", source.what));
   }
@@ -125,7 +126,7 @@ Result<ShareOfData> ParseShare(std::string_view text) {
 Result<LearnerSite> OpenLearnerSite(const SiteOptions& options, const config::Config& config,
                                     LearnerId id) {
   if (options.data.what == data::kBuiltinData) return BuiltinSite(options, config);
-  Result<Share> share = TakeShare(options, config, id);
+  Result<task::Share> share = TakeShare(options, config, id);
   if (!share) return share.error();
   Result<std::shared_ptr<TorchSite>> network =
       BuildNetwork(config, options.data, *share->training.set);
@@ -166,14 +167,14 @@ Result<ObserverSite> OpenObserverSite(const data::DataSource& data, bool whole,
   } else {
     config::Config own = config;
     own.source.examples.reset();  // the learners' business
-    Result<FederationData> loaded = LoadFederationData(own, data);
+    Result<task::FederationData> loaded = task::LoadFederationData(own, data);
     if (!loaded) return loaded.error();
     if (whole) loaded->test = train::Examples::All(loaded->train);
     Result<std::shared_ptr<TorchSite>> network = BuildNetwork(config, data, *loaded->train);
     if (!network) return network.error();
     site.schema = (*network)->architecture->schema();
     site.pool = (*network)->pool.get();
-    for (train::Examples& part : TestParts(loaded->test)) {
+    for (train::Examples& part : task::TestParts(loaded->test)) {
       auto tester =
           train::MakeEvaluator((*network)->architecture, std::move(part), config.training);
       if (!tester) return tester.error().In("test set");

@@ -42,6 +42,8 @@ LAYERS = {
     "config": ("core federation policy data learner/settings.h builtin/settings.h sim/settings.h store/settings.h wire/settings.h "
                "rpc/settings.h dashboard/settings.h", "toml++/"),
     "service": ("core federation policy data builtin drivers store report rpc authority operations dashboard config", "posix"),
+    "task": ("core federation data learner store report train config", ""),
+    "simulation": ("core federation policy data learner work builtin drivers store report sim config task", ""),
     "site": ("core federation store wire rpc authority config", "posix"),
 }
 

@@ -1,10 +1,10 @@
-#include "apps/run_forecast.h"
+#include "metis/simulation/run_forecast.h"
 
 #include <gtest/gtest.h>
 
 #include "metis/builtin/workload.h"
 
-namespace metis::apps {
+namespace metis::simulation {
 namespace {
 
 // The configuration of an empty file with some keys set, and its workload.
@@ -56,4 +56,4 @@ TEST(RunForecast, SpaceIsThatOfTheNearestDirectoryThatExists) {
 }
 
 }  // namespace
-}  // namespace metis::apps
+}  // namespace metis::simulation

@@ -1,19 +1,13 @@
-#include "apps/simulated_run.h"
+#include "metis/simulation/simulated_run.h"
 
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <iostream>
 #include <map>
 #include <optional>
 #include <utility>
 
-#include "apps/cli.h"
-#include "apps/progress.h"
-#include "apps/run_forecast.h"
-#include "apps/simulation_directory.h"
-#include "apps/simulation_task.h"
-#include "apps/user_directories.h"
+#include "metis/core/display.h"
 #include "metis/core/fingerprint.h"
 #include "metis/core/text.h"
 #include "metis/core/version.h"
@@ -22,10 +16,13 @@
 #include "metis/report/run_directory.h"
 #include "metis/sim/laws.h"
 #include "metis/sim/simulator.h"
+#include "metis/simulation/run_forecast.h"
+#include "metis/simulation/simulation_directory.h"
+#include "metis/simulation/simulation_task.h"
 #include "metis/store/kept_models.h"
 #include "metis/work/journal.h"
 
-namespace metis::apps {
+namespace metis::simulation {
 namespace {
 
 using std::chrono::steady_clock;
@@ -89,8 +86,7 @@ std::string StartAnew(const RunOptions& options, const std::string& directory) {
            " --out ", directory, " --force");
   if (options.faults) command += " --faults";
   if (options.record != RunOptions().record) command += Text(" --record ", options.record);
-  const std::string& data = options.data_directory;
-  if (!data.empty() && data != DefaultDataDirectory()) command += Text(" --data-dir ", data);
+  if (options.names_data_directory) command += Text(" --data-dir ", options.data_directory);
   return command;
 }
 
@@ -103,7 +99,8 @@ uint64_t LogBudget(const config::Config& config, const Model& model) {
 
 // Refuses a record that will not fit; gives up keeping work that will not.
 Result<void> CheckSpace(const config::Config& config, const learner::Workload& workload,
-                        const std::string& directory, report::Record record, bool& keep_work) {
+                        const std::string& directory, report::Record record, Narrator& narrator,
+                        bool& keep_work) {
   const std::optional<uint64_t> updates = ForecastUpdates(config, workload);
   const std::optional<uint64_t> space = FreeSpace(directory);
   if (!updates || !space) return {};
@@ -118,15 +115,15 @@ Result<void> CheckSpace(const config::Config& config, const learner::Workload& w
   }
   constexpr uint64_t kWorthSaying = 500'000'000;
   if (replayable && models > kWorthSaying) {
-    std::cerr << "metis: " << about << ": the record will take " << FormatBytes(models) << "\n";
+    narrator.Warn(Text(about, ": the record will take ", FormatBytes(models)));
   }
   // With each update's model, the weights and the momentum that outlive it, if they do.
   const bool keeps_state = workload.MakeTrainer(LearnerId(0))->keeps_state();
   if (keep_work && ((replayable ? 2 : 1) + (keeps_state ? 2 : 0)) * models > *space) {
     keep_work = false;
-    std::cerr << "metis: " << directory << " has " << FormatBytes(*space) << " of space, " << about
-              << " need " << FormatBytes(models)
-              << ": the work is not kept, an interrupted run cannot be resumed\n";
+    narrator.Warn(Text(directory, " has ", FormatBytes(*space), " of space, ", about, " need ",
+                       FormatBytes(models),
+                       ": the work is not kept, an interrupted run cannot be resumed"));
   }
   return {};
 }
@@ -156,7 +153,7 @@ class Account {
     if (seconds < 1 || part <= part_at_start_) return text;
     const double rate = static_cast<double>(simulator.examples_trained()) / seconds;
     const double left = seconds * (1 - part) / (part - part_at_start_);
-    return Text(text, ", ", Fixed(rate, 0), " images/s, ", FormatTime(left), " left");
+    return Text(text, ", ", Fixed(rate, 0), " images/s, ", FormatSeconds(left), " left");
   }
 
  private:
@@ -167,16 +164,18 @@ class Account {
 // Until the run ends by its stop criteria, by Ctrl-C, or with an error when its record can no
 // longer be written: hours of work after that would be for nothing.
 Result<void> RunWithProgress(Instant horizon, const std::string& label, sim::Simulator& simulator,
-                             report::RunWriter& writer, const std::atomic<bool>& interrupted) {
-  Progress progress(label);
+                             report::RunWriter& writer, Narrator& narrator,
+                             const std::atomic<bool>& interrupted) {
+  narrator.Begin(label);
   Account account;
   Result<void> recorded;
   simulator.Run(horizon, [&](Instant) {
     const double part = report::PartDone(simulator.controller(), simulator.now());
-    progress.Update(part, [&] { return account.Details(part, simulator); });
+    narrator.Update(part, [&] { return account.Details(part, simulator); });
     recorded = writer.Ready();
     return recorded.ok() && !interrupted;
   });
+  narrator.End();
   return recorded;
 }
 
@@ -205,7 +204,7 @@ Result<std::unique_ptr<DirectoryLock>> MakeDirectory(const RunOptions& options,
 }
 
 Result<Begun> Begin(const RunOptions& options, const config::Config& config,
-                    const std::string& directory, Earlier earlier) {
+                    const std::string& directory, Earlier earlier, Narrator& narrator) {
   auto [lock, journal] = std::move(earlier);
   Result<Task> task = MakeTask(config, options.data_directory);
   if (!task) return task.error();
@@ -221,7 +220,7 @@ Result<Begun> Begin(const RunOptions& options, const config::Config& config,
   }
   bool keep_work = options.keep_work;
   if (!journal) {
-    Result<void> fits = CheckSpace(config, *task->workload, directory, record, keep_work);
+    Result<void> fits = CheckSpace(config, *task->workload, directory, record, narrator, keep_work);
     if (!fits) return fits.error();
     Result<std::unique_ptr<DirectoryLock>> ours = MakeDirectory(options, directory);
     if (!ours) return ours.error();
@@ -295,8 +294,8 @@ Error NotEnded(const config::Config& config, const sim::Simulator& simulator) {
 }
 
 Result<RunOutcome> Conduct(const RunOptions& options, const config::Config& config,
-                           const std::string& directory, const std::atomic<bool>& interrupted,
-                           Begun& begun) {
+                           const std::string& directory, Narrator& narrator,
+                           const std::atomic<bool>& interrupted, Begun& begun) {
   const auto start = steady_clock::now();
   const learner::Workload& workload = *begun.task.workload;
   const uint64_t seed = config.simulation.seed;
@@ -319,7 +318,7 @@ Result<RunOutcome> Conduct(const RunOptions& options, const config::Config& conf
   if (options.faults) simulator.SetLaws(&laws);
   const std::string policy(policy::NameOf(config.federation.policy));
   Result<void> recorded =
-      RunWithProgress(Horizon(config), policy, simulator, *begun.writer, interrupted);
+      RunWithProgress(Horizon(config), policy, simulator, *begun.writer, narrator, interrupted);
   if (simulator.failure()) {
     return simulator.failure()->In(Text("after ", simulator.now() - Instant()));
   }
@@ -338,14 +337,14 @@ Result<RunOutcome> Conduct(const RunOptions& options, const config::Config& conf
 }
 
 Result<RunOutcome> Run(const RunOptions& options, const config::Config& config,
-                       const std::string& directory, Earlier earlier,
+                       const std::string& directory, Earlier earlier, Narrator& narrator,
                        const std::atomic<bool>& interrupted) {
-  Result<Begun> begun = Begin(options, config, directory, std::move(earlier));
+  Result<Begun> begun = Begin(options, config, directory, std::move(earlier), narrator);
   if (!begun) return begun.error();
-  Result<RunOutcome> outcome = Conduct(options, config, directory, interrupted, *begun);
+  Result<RunOutcome> outcome = Conduct(options, config, directory, narrator, interrupted, *begun);
   if (!outcome || begun->journal == nullptr) return outcome;
   if (begun->journal->failure()) {
-    std::cerr << "metis: not all work was kept: " << begun->journal->failure()->message << "\n";
+    narrator.Warn(Text("not all work was kept: ", begun->journal->failure()->message));
   }
   outcome->resumable = !outcome->summary.value("complete", false);
   begun->journal.reset();
@@ -388,7 +387,7 @@ Result<Earlier> OpenEarlier(std::unique_ptr<DirectoryLock> lock, const RunOption
 
 // In a directory that is ours.
 Result<RunOutcome> GoOn(const RunOptions& options, const std::string& directory, Earlier earlier,
-                        const std::atomic<bool>& interrupted) {
+                        Narrator& narrator, const std::atomic<bool>& interrupted) {
   RunOptions its = options;
   const report::Json begun = report::Json::parse(earlier.journal->identity(), nullptr, false);
   if (begun.is_object()) {
@@ -404,19 +403,19 @@ Result<RunOutcome> GoOn(const RunOptions& options, const std::string& directory,
   Result<config::Config> config = config::ReadConfig(path);
   if (!config) return config.error();
   if (Result<void> read = data::ReadTable(config->data); !read) return read.error();
-  return Run(its, *config, directory, std::move(earlier), interrupted);
+  return Run(its, *config, directory, std::move(earlier), narrator, interrupted);
 }
 
 }  // namespace
 
 Result<RunOutcome> RunSimulation(const RunOptions& options, const config::Config& config,
-                                 const std::string& directory,
+                                 const std::string& directory, Narrator& narrator,
                                  const std::atomic<bool>& interrupted) {
-  return Run(options, config, directory, {}, interrupted);
+  return Run(options, config, directory, {}, narrator, interrupted);
 }
 
 Result<RunOutcome> ResumeSimulation(const RunOptions& options, const std::string& directory,
-                                    const std::atomic<bool>& interrupted) {
+                                    Narrator& narrator, const std::atomic<bool>& interrupted) {
   if (Result<void> simulated = RefuseFederation(directory); !simulated) return simulated.error();
   RunOptions its = options;
   Result<report::Json> ended = CompleteSummary(directory, its);
@@ -429,7 +428,7 @@ Result<RunOutcome> ResumeSimulation(const RunOptions& options, const std::string
   if (!ended->is_null()) return RunOutcome{*ended, 0, 0};
   Result<Earlier> earlier = OpenEarlier(*std::move(lock), its, directory);
   if (!earlier) return earlier.error();
-  return GoOn(its, directory, *std::move(earlier), interrupted);
+  return GoOn(its, directory, *std::move(earlier), narrator, interrupted);
 }
 
-}  // namespace metis::apps
+}  // namespace metis::simulation

@@ -1,6 +1,5 @@
-#include "apps/train_settings.h"
+#include "metis/task/train_settings.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <numeric>
@@ -11,7 +10,7 @@
 #include "metis/core/text.h"
 #include "metis/data/partition.h"
 
-namespace metis::apps {
+namespace metis::task {
 namespace {
 
 // Splits are drawn by seed and learner: the one learner validates as the first of a federation
@@ -50,15 +49,6 @@ learner::TrainingSettings DefaultsFor(std::string_view model) {
 
 std::string_view PrecisionName(learner::Precision precision) {
   return precision == learner::Precision::kBf16 ? "bf16" : "fp32";
-}
-
-void AddPrecisionOption(CLI::App& app, learner::Precision& precision) {
-  const auto read = [&precision](const CLI::results_t& words) {
-    precision = words.front() == "bf16" ? learner::Precision::kBf16 : learner::Precision::kFp32;
-    return true;
-  };
-  app.add_option("--precision", read, "fp32, or bf16 for mixed precision (default: fp32)")
-      ->check(CLI::IsMember({"fp32", "bf16"}));
 }
 
 std::string FormatToml(const TrainSettings& settings) {
@@ -115,4 +105,4 @@ Result<TrainExamples> LoadExamples(const TrainSettings& settings) {
   return examples;
 }
 
-}  // namespace metis::apps
+}  // namespace metis::task

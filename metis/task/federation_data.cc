@@ -1,4 +1,4 @@
-#include "apps/federation_data.h"
+#include "metis/task/federation_data.h"
 
 #include <algorithm>
 #include <numeric>
@@ -9,7 +9,7 @@
 #include "metis/data/faulty_labels.h"
 #include "metis/federation/settings.h"
 
-namespace metis::apps {
+namespace metis::task {
 namespace {
 
 // Tests are done side by side in so many parts, whatever the number of threads.
@@ -148,4 +148,4 @@ std::vector<train::Examples> TestParts(const train::Examples& test) {
   return all;
 }
 
-}  // namespace metis::apps
+}  // namespace metis::task

@@ -1,4 +1,4 @@
-#include "apps/model_facts.h"
+#include "metis/task/model_facts.h"
 
 #include <algorithm>
 #include <charconv>
@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "apps/cli.h"
+#include "metis/core/display.h"
 #include "metis/core/text.h"
 #include "metis/core/version.h"
 
-namespace metis::apps {
+namespace metis::task {
 namespace {
 
 constexpr const char* kArchitecture = "architecture";
@@ -116,4 +116,4 @@ Result<train::ArchitecturePtr> ArchitectureOf(const store::ModelFacts& facts,
   return train::Architecture::Create(settings);
 }
 
-}  // namespace metis::apps
+}  // namespace metis::task

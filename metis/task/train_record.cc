@@ -1,11 +1,10 @@
-#include "apps/train_record.h"
+#include "metis/task/train_record.h"
 
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <utility>
 
-#include "apps/cli.h"
 #include "metis/core/confusion.h"
 #include "metis/core/fingerprint.h"
 #include "metis/core/text.h"
@@ -13,7 +12,7 @@
 #include "metis/report/run_files.h"
 #include "metis/train/runtime.h"
 
-namespace metis::apps {
+namespace metis::task {
 namespace {
 
 namespace fs = std::filesystem;
@@ -157,4 +156,4 @@ Result<Json> TrainRecord::Finish(const std::string& stopped_by, const TrainExamp
   return json;
 }
 
-}  // namespace metis::apps
+}  // namespace metis::task

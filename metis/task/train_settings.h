@@ -1,5 +1,5 @@
 // What `metis train` was asked for and what follows from it: hyperparameters by model, the examples
-// to train, validate and test on.
+// to train, validate and test on. Pure functions, but for the files that they read.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,7 @@
 #include "metis/learner/settings.h"
 #include "metis/train/examples.h"
 
-namespace CLI {
-class App;
-}
-
-namespace metis::apps {
+namespace metis::task {
 
 struct TrainSettings {
   std::string model;         // an architecture; empty: that of `init`
@@ -36,8 +32,7 @@ learner::TrainingSettings DefaultsFor(std::string_view model);
 // Every setting with its value.
 std::string FormatToml(const TrainSettings& settings);
 
-std::string_view PrecisionName(learner::Precision precision);           // "fp32", "bf16"
-void AddPrecisionOption(CLI::App& app, learner::Precision& precision);  // --precision
+std::string_view PrecisionName(learner::Precision precision);  // "fp32", "bf16"
 
 struct TrainExamples {
   train::Examples training;
@@ -49,4 +44,4 @@ struct TrainExamples {
 // Splits are stratified and drawn from the seed.
 Result<TrainExamples> LoadExamples(const TrainSettings& settings);
 
-}  // namespace metis::apps
+}  // namespace metis::task

@@ -1,4 +1,5 @@
-// What a simulated run will need of time, memory and disk, estimated before it starts.
+// What a simulated run will need of time, memory and disk, estimated before it starts. Pure
+// functions, but for what the machine says of itself.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +9,7 @@
 #include "metis/config/config.h"
 #include "metis/learner/workload.h"
 
-namespace metis::apps {
+namespace metis::simulation {
 
 // About how many updates the learners will send. Adaptive learners are taken to ask after
 // trigger.local_epochs, as the others do. Empty where no stop criterion allows an estimate.
@@ -30,4 +31,4 @@ std::optional<uint64_t> FreeMemory();
 // training, which waits for every learner's join.
 Instant Horizon(const config::Config& config);
 
-}  // namespace metis::apps
+}  // namespace metis::simulation

@@ -1,4 +1,4 @@
-#include "apps/run_forecast.h"
+#include "metis/simulation/run_forecast.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 #include "metis/federation/part.h"
 #include "metis/sim/devices.h"
 
-namespace metis::apps {
+namespace metis::simulation {
 namespace {
 
 constexpr uint32_t kUsualEpochs = 4;  // of a cycle whose trigger does not say
@@ -102,4 +102,4 @@ Instant Horizon(const config::Config& config) {
          Duration::Hours(1);
 }
 
-}  // namespace metis::apps
+}  // namespace metis::simulation

@@ -9,7 +9,7 @@
 #include "metis/core/result.h"
 #include "metis/store/posix_file.h"
 
-namespace metis::apps {
+namespace metis::simulation {
 
 // Refuses a directory that holds a federation over the network (docs/run-directory.md): its record
 // looks like that of a simulation, but what it recorded cannot be made again.
@@ -39,4 +39,4 @@ class DirectoryLock {
   const store::ProcessLock lock_;
 };
 
-}  // namespace metis::apps
+}  // namespace metis::simulation

@@ -1,13 +1,13 @@
-#include "apps/torch_workload.h"
+#include "metis/task/torch_workload.h"
 
 #include <span>
 #include <utility>
 
-#include "apps/model_facts.h"
 #include "metis/core/fingerprint.h"
+#include "metis/task/model_facts.h"
 #include "metis/train/torch_trainer.h"
 
-namespace metis::apps {
+namespace metis::task {
 namespace {
 
 // With the writers, by whom examples may be dealt.
@@ -77,4 +77,4 @@ std::vector<std::unique_ptr<learner::Evaluator>> TorchWorkload::MakeTesters() co
   return testers;
 }
 
-}  // namespace metis::apps
+}  // namespace metis::task

@@ -9,14 +9,14 @@
 #include <string>
 #include <vector>
 
-#include "apps/train_settings.h"
 #include "metis/core/model.h"
 #include "metis/core/result.h"
 #include "metis/learner/evaluator.h"
 #include "metis/report/json_archive.h"
 #include "metis/store/model_file.h"
+#include "metis/task/train_settings.h"
 
-namespace metis::apps {
+namespace metis::task {
 
 struct Epoch {
   uint64_t epoch = 0;  // from 1
@@ -66,4 +66,4 @@ class TrainRecord {
   double seconds_ = 0;
 };
 
-}  // namespace metis::apps
+}  // namespace metis::task

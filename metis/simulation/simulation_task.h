@@ -11,7 +11,7 @@
 #include "metis/report/json_archive.h"
 #include "metis/store/model_file.h"
 
-namespace metis::apps {
+namespace metis::simulation {
 
 struct Task {
   std::unique_ptr<learner::Workload> workload;
@@ -24,4 +24,4 @@ struct Task {
 // own.)
 Result<Task> MakeTask(const config::Config& config, const std::string& data_directory);
 
-}  // namespace metis::apps
+}  // namespace metis::simulation

@@ -1,4 +1,4 @@
-#include "apps/simulation_directory.h"
+#include "metis/simulation/simulation_directory.h"
 
 #include <filesystem>
 #include <optional>
@@ -9,7 +9,7 @@
 #include "metis/report/run_figures.h"
 #include "metis/store/inspect_log.h"
 
-namespace metis::apps {
+namespace metis::simulation {
 namespace {
 
 namespace fs = std::filesystem;
@@ -58,4 +58,4 @@ DirectoryLock::~DirectoryLock() {
   fs::resize_file(path_, 0, ignored);  // while it is held: the next holder writes there
 }
 
-}  // namespace metis::apps
+}  // namespace metis::simulation

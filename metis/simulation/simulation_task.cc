@@ -1,21 +1,21 @@
-#include "apps/simulation_task.h"
+#include "metis/simulation/simulation_task.h"
 
 #include <new>
 #include <optional>
 #include <stdexcept>
 #include <utility>
 
-#include "apps/cli.h"
-#include "apps/model_facts.h"
-#include "apps/run_forecast.h"
-#include "apps/torch_workload.h"
 #include "metis/builtin/workload.h"
+#include "metis/core/display.h"
 #include "metis/core/fingerprint.h"
 #include "metis/core/text.h"
 #include "metis/data/source.h"
 #include "metis/federation/settings.h"
+#include "metis/simulation/run_forecast.h"
+#include "metis/task/model_facts.h"
+#include "metis/task/torch_workload.h"
 
-namespace metis::apps {
+namespace metis::simulation {
 namespace {
 
 Error ForRealData(std::string_view key, std::string_view value, std::string_view instead = {}) {
@@ -37,7 +37,7 @@ Result<void> CheckBuiltin(const config::Config& config) {
   if (source.test_examples) {
     return ForRealData("data.test_examples", Text(*source.test_examples), "builtin.test_examples");
   }
-  if (training.model != kAutoModel) return ForRealData("training.model", training.model);
+  if (training.model != task::kAutoModel) return ForRealData("training.model", training.model);
   if (training.augmentation) return ForRealData("training.augmentation", "true");
   return {};
 }
@@ -80,11 +80,12 @@ Result<Task> MakeBuiltinTask(const config::Config& config) {
 }
 
 Result<Task> MakeRealTask(const config::Config& config, const std::string& data_directory) {
-  Result<std::unique_ptr<TorchWorkload>> made = TorchWorkload::Create(config, data_directory);
+  Result<std::unique_ptr<task::TorchWorkload>> made =
+      task::TorchWorkload::Create(config, data_directory);
   if (!made) return made.error();
-  const DataFingerprints& data = (*made)->data();
+  const task::DataFingerprints& data = (*made)->data();
   report::Json read{{"training", Hex(data.training)}, {"test", Hex(data.test)}};
-  store::ModelFacts facts = FactsOf((*made)->architecture().settings(), std::nullopt);
+  store::ModelFacts facts = task::FactsOf((*made)->architecture().settings(), std::nullopt);
   return Task{*std::move(made), std::move(facts), std::move(read)};
 }
 
@@ -101,4 +102,4 @@ Result<Task> MakeTask(const config::Config& config, const std::string& data_dire
   return task;
 }
 
-}  // namespace metis::apps
+}  // namespace metis::simulation

@@ -12,7 +12,7 @@
 #include "metis/data/load_data.h"
 #include "metis/train/examples.h"
 
-namespace metis::apps {
+namespace metis::task {
 
 struct FederationData {
   std::shared_ptr<const data::Dataset> train;
@@ -46,4 +46,4 @@ Share UndividedShare(const FederationData& data, const config::Config& config, u
 // threads.
 std::vector<train::Examples> TestParts(const train::Examples& test);
 
-}  // namespace metis::apps
+}  // namespace metis::task

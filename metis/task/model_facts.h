@@ -14,7 +14,7 @@
 #include "metis/store/model_file.h"
 #include "metis/train/architecture.h"
 
-namespace metis::apps {
+namespace metis::task {
 
 // What a model is made for.
 struct ExampleKind {
@@ -44,4 +44,4 @@ store::ModelFacts FactsOf(const train::ArchitectureSettings& settings,
 Result<train::ArchitecturePtr> ArchitectureOf(const store::ModelFacts& facts,
                                               const std::string& name, const ExampleKind& data);
 
-}  // namespace metis::apps
+}  // namespace metis::task

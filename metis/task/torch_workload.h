@@ -8,14 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "apps/federation_data.h"
 #include "metis/config/config.h"
 #include "metis/core/result.h"
 #include "metis/learner/workload.h"
+#include "metis/task/federation_data.h"
 #include "metis/train/architecture.h"
 #include "metis/train/examples.h"
 
-namespace metis::apps {
+namespace metis::task {
 
 // What the files held when they were read, whatever they are called: values, labels and writers.
 struct DataFingerprints {
@@ -56,4 +56,4 @@ class TorchWorkload final : public learner::Workload {
   std::vector<Share> shares_;
 };
 
-}  // namespace metis::apps
+}  // namespace metis::task
