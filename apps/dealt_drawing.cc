@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "apps/dealt_data.h"
+#include "apps/dealt_view.h"
 #include "apps/svg.h"
 #include "metis/core/text.h"
 
@@ -37,7 +37,7 @@ std::string Fitting(std::string text, double size) {
 
 class Drawing {
  public:
-  explicit Drawing(const DealtData& dealt)
+  explicit Drawing(const data::DealtData& dealt)
       : dealt_(dealt),
         classes_(dealt.set.classes()),
         rows_(dealt.learners.size()),
@@ -212,7 +212,7 @@ class Drawing {
     }
   }
 
-  const DealtData& dealt_;
+  const data::DealtData& dealt_;
   const uint32_t classes_;
   const size_t rows_;
   const double row_height_;
@@ -223,6 +223,6 @@ class Drawing {
 
 }  // namespace
 
-std::string DealtAsSvg(const DealtData& dealt) { return Drawing(dealt).Draw(); }
+std::string DealtAsSvg(const data::DealtData& dealt) { return Drawing(dealt).Draw(); }
 
 }  // namespace metis::apps

@@ -1,9 +1,8 @@
-#include "apps/dealt_data.h"
+#include "apps/dealt_view.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <ostream>
-#include <set>
 
 #include "apps/table.h"
 #include "metis/core/text.h"
@@ -11,29 +10,17 @@
 namespace metis::apps {
 namespace {
 
+using data::DealSettings;
+using data::DealtData;
+using data::DealtLearner;
 using Json = nlohmann::ordered_json;
 
 constexpr uint32_t kClassesAcross = 12;  // what fits beside the other columns on a terminal
 constexpr size_t kLineWidth = 100;
 
-uint64_t WritersOf(const data::Dataset& set, const data::Share& share) {
-  std::set<uint32_t> writers;
-  if (!set.has_writers()) return 0;
-  for (uint32_t example : share.examples) writers.insert(set.writers()[example]);
-  return writers.size();
-}
-
 size_t ClassesHeld(const data::Share& share) {
   return static_cast<size_t>(std::count_if(share.class_counts.begin(), share.class_counts.end(),
                                            [](uint64_t count) { return count > 0; }));
-}
-
-std::vector<uint64_t> LeftOver(const DealtData& dealt) {
-  std::vector<uint64_t> left = dealt.set.class_counts();
-  for (const data::Share& share : dealt.partition.shares) {
-    for (size_t c = 0; c < left.size(); ++c) left[c] -= share.class_counts[c];
-  }
-  return left;
 }
 
 std::string Cell(uint64_t count) { return count == 0 ? "." : Text(count); }
@@ -121,7 +108,7 @@ void PrintCounts(const DealtData& dealt, uint32_t first, uint32_t last, bool who
   for (uint32_t c = first; c < last; ++c) cells.push_back(Cell(totals[c]));
   table.AddRow(std::move(cells));
   if (dealt.partition.left_over > 0) {
-    const std::vector<uint64_t> left = LeftOver(dealt);
+    const std::vector<uint64_t> left = dealt.left_over();
     cells = begin(learners.LeftOver());
     for (uint32_t c = first; c < last; ++c) cells.push_back(Cell(left[c]));
     table.AddRow(std::move(cells));
@@ -211,39 +198,6 @@ std::string Count(uint64_t number, std::string_view noun) {
   return Text(number, " ", noun, number == 1 ? "" : "s");
 }
 
-Result<DealtData> DealData(const data::Dataset& set, const DealSettings& settings) {
-  Result<data::Partition> partition =
-      data::MakePartition(set.labels(), set.classes(), settings.learners, settings.partition,
-                          settings.seed, set.writers());
-  if (!partition) return partition.error();
-  Result<void> fits = data::CheckFaultyLabels(settings.faulty, settings.learners, set.classes());
-  if (!fits) return fits.error();
-  DealtData dealt{set, settings, *std::move(partition), {}};
-  dealt.learners.resize(settings.learners);
-  std::vector<uint32_t> labels(set.labels().begin(), set.labels().end());
-  for (const data::FaultyLabels& faulty : settings.faulty) {
-    DealtLearner& learner = dealt.learners[faulty.learner];
-    const std::string text = data::FormatFaultyLabels(faulty);
-    learner.faulty = text.substr(text.find(':') + 1);
-    learner.labels_changed =
-        data::SpoilLabels(faulty, dealt.partition.shares[faulty.learner].examples, set.classes(),
-                          settings.seed, labels);
-  }
-  for (size_t k = 0; k < dealt.learners.size(); ++k) {
-    const data::Share& share = dealt.partition.shares[k];
-    DealtLearner& learner = dealt.learners[k];
-    learner.training = share.examples.size();
-    learner.writers = WritersOf(set, share);
-    if (!settings.validation) continue;
-    // A site splits by the labels that it sees.
-    learner.validation = data::StratifiedSplit(share.examples, labels, set.classes(),
-                                               *settings.validation, settings.seed, k)
-                             .validation.size();
-    learner.training -= learner.validation;
-  }
-  return dealt;
-}
-
 void PrintDealt(const DealtData& dealt, bool full, std::ostream& out, bool styled) {
   const uint32_t classes = dealt.set.classes();
   const bool fits = classes <= kClassesAcross;
@@ -263,7 +217,7 @@ void PrintDealt(const DealtData& dealt, bool full, std::ostream& out, bool style
 
 std::string DealtAsJson(const DealtData& dealt) {
   const DealSettings& settings = dealt.settings;
-  const std::vector<uint64_t> left = LeftOver(dealt);
+  const std::vector<uint64_t> left = dealt.left_over();
   Json classes = Json::array();
   for (uint32_t c = 0; c < dealt.set.classes(); ++c) {
     classes.push_back({{"name", dealt.set.ClassName(c)},
