@@ -44,7 +44,7 @@ LAYERS = {
     "service": ("core federation policy data builtin drivers store report rpc authority operations dashboard config", "posix"),
     "task": ("core federation data learner store report train config", ""),
     "simulation": ("core federation policy data learner work builtin drivers store report sim config task", ""),
-    "site": ("core federation store wire rpc authority config", "posix"),
+    "site": ("core federation data learner builtin drivers store wire rpc authority train config task", "posix"),
 }
 
 # Everything else that the project uses. A header of none of these is refused until it stands here.

@@ -1,4 +1,4 @@
-#include "apps/site.h"
+#include "metis/site/site.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include "metis/federation/settings.h"
 #include "metis/policy/policy.h"
 
-namespace metis::apps {
+namespace metis::site {
 namespace {
 
 TEST(ParseShare, IsAPartOfSoManyFromZero) {
@@ -100,4 +100,4 @@ TEST(ObserverSite, TestsOnAllOfTheTestExamples) {
 }
 
 }  // namespace
-}  // namespace metis::apps
+}  // namespace metis::site

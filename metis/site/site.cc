@@ -1,4 +1,4 @@
-#include "apps/site.h"
+#include "metis/site/site.h"
 
 #include <charconv>
 #include <numeric>
@@ -12,7 +12,7 @@
 #include "metis/task/model_facts.h"
 #include "metis/train/torch_trainer.h"
 
-namespace metis::apps {
+namespace metis::site {
 namespace {
 
 Result<std::shared_ptr<builtin::BuiltinWorkload>> MakeBuiltin(config::Config config,
@@ -191,4 +191,4 @@ Result<ObserverSite> OpenObserverSite(const data::DataSource& data, bool whole,
   return site;
 }
 
-}  // namespace metis::apps
+}  // namespace metis::site

@@ -1,5 +1,6 @@
 // What a site brings into a federation: its data, and what trains and evaluates on them. Nothing of
-// the data leaves it but what `metis learner --explain-privacy` says.
+// the data leaves it but what `metis learner --explain-privacy` says. Opening one reads its data;
+// nothing of libtorch shows.
 #pragma once
 
 #include <memory>
@@ -16,7 +17,7 @@
 #include "metis/drivers/processes.h"
 #include "metis/learner/evaluator.h"
 
-namespace metis::apps {
+namespace metis::site {
 
 // The K-th of N parts, from 0.
 struct ShareOfData {
@@ -60,4 +61,4 @@ struct ObserverSite {
 Result<ObserverSite> OpenObserverSite(const data::DataSource& data, bool whole,
                                       const config::Config& config);
 
-}  // namespace metis::apps
+}  // namespace metis::site
