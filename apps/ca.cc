@@ -12,14 +12,15 @@
 #include <vector>
 
 #include "apps/cli.h"
-#include "apps/enrolment.h"
 #include "apps/interrupts.h"
 #include "apps/table.h"
+#include "apps/user_directories.h"
 #include "metis/authority/authority.h"
 #include "metis/core/text.h"
 #include "metis/report/audit_log.h"
 #include "metis/rpc/client_channel.h"
 #include "metis/rpc/openssl.h"
+#include "metis/site/enrolment.h"
 #include "metis/store/posix_file.h"
 
 namespace metis::apps {
@@ -252,12 +253,12 @@ int Revoke(const Options& options) {
 // --- enrol
 
 int EnrolHere(const Options& options) {
-  Result<authority::Token> token = ReadToken(options.token);
+  Result<authority::Token> token = site::ReadToken(options.token);
   if (!token) return Complain(token.error().message);
-  Result<rpc::HostPort> controller = ControllerOf(*token, options.join);
+  Result<rpc::HostPort> controller = site::ControllerOf(*token, options.join);
   if (!controller) return Complain(controller.error().message);
-  Result<std::string> state = options.state.empty() ? DefaultState(token->name, *controller)
-                                                    : Result<std::string>(options.state);
+  Result<std::string> state =
+      site::StateOf({.named = options.state, .of_user = StatesOfUser()}, token->name, *controller);
   if (!state) return Complain(state.error().message);
   std::error_code error;
   std::filesystem::create_directories(*state, error);
@@ -266,9 +267,9 @@ int EnrolHere(const Options& options) {
       store::ProcessLock::Take(*state + "/incarnation.lock", Text("the participant of ", *state));
   if (!lock) return Complain(lock.error().message);
   const Interrupts interrupts;
-  Result<Membership> membership = Enrol(
+  Result<site::Membership> membership = site::Enrol(
       *token, *controller, *state,
-      [](const std::string& text) { std::cerr << "metis: " << text << "\n"; }, interrupts);
+      [](const std::string& text) { std::cerr << "metis: " << text << "\n"; }, interrupts.token());
   if (!membership) return Complain(membership.error().message);
   std::cout << "\"" << token->name << "\" has the role " << authority::NameOf(token->role) << " at "
             << rpc::AddressOf(*controller) << ":\n  --ca " << membership->files.ca

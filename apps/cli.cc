@@ -13,7 +13,7 @@
 
 #include "metis/core/number.h"
 #include "metis/core/text.h"
-#include "metis_version.h"
+#include "metis/core/version.h"
 
 namespace metis::apps {
 namespace {
@@ -40,8 +40,6 @@ std::string MeantOption(const CLI::App& app) {
 
 }  // namespace
 
-std::string_view Version() { return METIS_VERSION; }
-
 int Complain(std::string_view message, int code) {
   std::cout.flush();
   std::cerr << "metis: " << message << "\n";
@@ -49,7 +47,7 @@ int Complain(std::string_view message, int code) {
 }
 
 void AddVersionOption(CLI::App& app) {
-  app.set_version_flag("--version", app.get_name() + " " + std::string(Version()),
+  app.set_version_flag("--version", app.get_name() + " " + std::string(ProgramVersion()),
                        "Print the version and exit");
 }
 

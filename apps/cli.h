@@ -26,9 +26,6 @@ inline constexpr int kOk = 0;
 inline constexpr int kFailed = 1;  // the thing failed, or its input is bad
 inline constexpr int kUsage = 2;   // the command line is wrong
 
-// "0.1.0"
-std::string_view Version();
-
 // "metis: message" on standard error, each line of the message as it is; returns `code`.
 int Complain(std::string_view message, int code = kFailed);
 

@@ -3,22 +3,32 @@
 #include <unistd.h>
 
 #include <iostream>
-#include <utility>
 
 namespace metis::apps {
 
-Console::Console(std::string label)
-    : terminal_(::isatty(STDERR_FILENO) != 0), progress_(std::move(label)) {}
+Console::Console() : terminal_(::isatty(STDERR_FILENO) != 0) {}
 
-void Console::Say(std::string_view line) {
+void Console::Say(const std::string& line) {
   std::lock_guard lock(mutex_);
   // Over the bar, which is drawn again below.
   std::cerr << (terminal_ ? "\r\x1b[K" : "") << line << std::endl;
 }
 
+void Console::Warn(const std::string& line) { Say("metis: " + line); }
+
+void Console::Begin(const std::string& label) {
+  std::lock_guard lock(mutex_);
+  progress_.emplace(label);
+}
+
 void Console::Update(double part, const std::function<std::string()>& details) {
   std::lock_guard lock(mutex_);
-  progress_.Update(part, details);
+  if (progress_) progress_->Update(part, details);
+}
+
+void Console::End() {
+  std::lock_guard lock(mutex_);
+  progress_.reset();
 }
 
 }  // namespace metis::apps

@@ -4,27 +4,28 @@
 
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
-#include <string_view>
 
 #include "apps/progress.h"
+#include "metis/core/narrator.h"
 
 namespace metis::apps {
 
-class Console {
+class Console final : public Narrator {
  public:
-  // `label` says what is going on.
-  explicit Console(std::string label);
+  Console();
 
-  // One line.
-  void Say(std::string_view line);
-  // How far it is; see Progress.
-  void Update(double part, const std::function<std::string()>& details);
+  void Say(const std::string& line) override;
+  void Warn(const std::string& line) override;  // as other programs' errors: "metis: LINE"
+  void Begin(const std::string& label) override;
+  void Update(double part, const std::function<std::string()>& details) override;
+  void End() override;
 
  private:
   const bool terminal_;
   std::mutex mutex_;
-  Progress progress_;  // guarded by mutex_
+  std::optional<Progress> progress_;  // guarded by mutex_
 };
 
 }  // namespace metis::apps

@@ -2,15 +2,65 @@
 #include <sys/stat.h>
 
 #include <CLI/CLI.hpp>
+#include <iostream>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "apps/cli.h"
-#include "apps/controller_run.h"
+#include "apps/console.h"
 #include "apps/interrupts.h"
+#include "apps/tls_options.h"
+#include "metis/core/text.h"
+#include "metis/service/controller_run.h"
+#include "metis/store/kept_models.h"
 
 namespace metis::apps {
 namespace {
+
+using service::ControllerOptions;
+using service::ControllerSetup;
+
+// For a supervisor: started again the federation goes on.
+constexpr int kStartAgain = 75;
+
+void PrintClosing(const std::string& run, bool state_is_kept, const report::Json& summary) {
+  const bool complete = summary.value("complete", false);
+  const bool tested = !summary["tests"].empty();
+  std::cout << (complete ? "finished" : "ended") << " at version "
+            << summary["version"].get<uint64_t>() << " after "
+            << summary["update_requests"].get<uint64_t>() << " update requests"
+            << (tested
+                    ? Text(", best accuracy ", Fixed(summary["accuracy"]["best"].get<double>(), 4))
+                    : ", never tested")
+            << "\n";
+  if (!complete && state_is_kept) {
+    std::cout << "The state is kept in " << run
+              << ". To go on, with the same certificates: metis controller --run " << run << "\n";
+  }
+  std::cout << "Recorded in " << run << "; `metis compare` and `metis report` read it.\n";
+}
+
+int Run(const ControllerOptions& options) {
+  const Interrupts interrupts;
+  Result<ControllerSetup> setup = service::ReadSetup(options);
+  if (!setup) return Complain(setup.error().message);
+  if (setup->goes_on && service::IsFinished(options.run)) {
+    std::cout << "the federation in " << options.run << " is finished; its models are "
+              << options.run << "/" << store::kFinalModelFile << " and " << store::kBestModelFile
+              << ". Choose another --run to begin a new one.\n";
+    return Finish();
+  }
+  Console console;
+  Result<service::ControllerOutcome> outcome =
+      service::RunController(options, *setup, console, interrupts.token());
+  if (!outcome) return Complain(outcome.error().message);
+  if (!outcome->summary.is_null()) {
+    const bool state_is_kept = setup->config.storage.durability == store::Durability::kFull;
+    PrintClosing(options.run, state_is_kept, outcome->summary);
+  }
+  return Finish(outcome->start_again ? kStartAgain : kOk);
+}
 
 int Main(int argc, const char* const* argv) {
   ::umask(0077);  // models of all sites are in the run directory: they are the operator's alone
@@ -73,10 +123,7 @@ int Main(int argc, const char* const* argv) {
     if (!assignment) return Complain(assignment.error().message, kUsage);
     options.overrides.push_back(*std::move(assignment));
   }
-  const Interrupts interrupts;
-  Result<int> code = RunController(options, interrupts);
-  if (!code) return Complain(code.error().message);
-  return Finish(*code);
+  return Run(options);
 }
 
 }  // namespace

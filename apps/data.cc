@@ -6,13 +6,14 @@
 #include <vector>
 
 #include "apps/cli.h"
-#include "apps/data_directory.h"
-#include "apps/data_fetch.h"
-#include "apps/load_data.h"
+#include "apps/console.h"
+#include "apps/data_options.h"
 #include "apps/table.h"
 #include "metis/core/fingerprint.h"
 #include "metis/core/text.h"
 #include "metis/data/catalogue.h"
+#include "metis/data/data_directory.h"
+#include "metis/data/data_fetch.h"
 #include "metis/data/sheet.h"
 
 namespace metis::apps {
@@ -25,7 +26,7 @@ using Json = nlohmann::ordered_json;
 constexpr uint32_t kSheetColumns = 12;
 
 struct Options {
-  DataSource source;
+  data::DataSource source;
   std::vector<std::string> files;
   std::string sheet;
   bool json = false;
@@ -40,7 +41,7 @@ int List(const Options& options) {
                {"here"},
                {"offered at"}});
   for (const KnownSet& set : data::KnownSets()) {
-    std::string here = Locate(set, options.source.directory);
+    std::string here = data::Locate(set, options.source.directory);
     table.AddRow({std::string(set.name), Text(set.train_examples), Text(set.test_examples),
                   Text(set.classes), here.empty() ? "no" : "yes", std::string(set.origin)});
     rows.push_back({{"name", set.name},
@@ -93,7 +94,7 @@ void PrintSummary(const Dataset& set) {
 }
 
 // One row a class, one column of counts a data set.
-void PrintClasses(const LoadedData& data) {
+void PrintClasses(const data::LoadedData& data) {
   const Dataset& train = data.train;
   std::vector<Table::Column> columns = {{"class", Align::kRight}, {"name"}};
   columns.push_back({data.test ? "train" : "examples", Align::kRight});
@@ -108,7 +109,7 @@ void PrintClasses(const LoadedData& data) {
 }
 
 int Info(const Options& options) {
-  Result<LoadedData> data = LoadData(options.source);
+  Result<data::LoadedData> data = data::LoadData(options.source);
   if (!data) return Complain(data.error().message);
   if (!options.sheet.empty()) {
     Result<data::Picture> picture = data::MakeContactSheet(data->train, kSheetColumns);
@@ -134,10 +135,10 @@ int Info(const Options& options) {
 int BringIn(const Options& options) {
   const KnownSet* set = data::FindKnown(options.source.what);
   if (set == nullptr) {
-    return Complain(UnknownName(options.source.what).message +
+    return Complain(data::UnknownName(options.source.what).message +
                     "\nOther files need no import: name their path.");
   }
-  Result<std::string> place = Import(*set, options.files, options.source.directory);
+  Result<std::string> place = data::Import(*set, options.files, options.source.directory);
   if (!place) return Complain(place.error().message);
   std::cout << set->name << ": " << set->train_examples << " training and " << set->test_examples
             << " test examples are in " << *place << ".\n";
@@ -147,15 +148,16 @@ int BringIn(const Options& options) {
 int BringFromAfar(const Options& options) {
   for (const std::string& name : options.files) {
     const KnownSet* set = data::FindKnown(name);
-    if (set == nullptr) return Complain(UnknownName(name).message);
-    std::string here = Locate(*set, options.source.directory);
-    if (here.empty() && !CanFetch(*set)) {
+    if (set == nullptr) return Complain(data::UnknownName(name).message);
+    std::string here = data::Locate(*set, options.source.directory);
+    if (here.empty() && !data::CanFetch(*set)) {
       return Complain(Text("there is no package of ", name, ".\nIts files are offered at ",
                            set->origin, ".\nThen: metis data import ", name, " FILES..."));
     }
     const bool fresh = here.empty();
     if (fresh) {
-      Result<std::string> place = Fetch(*set, options.source.directory);
+      Console console;
+      Result<std::string> place = data::Fetch(*set, options.source.directory, console);
       if (!place) return Complain(place.error().message);
       here = *place;
     }

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "apps/dealt_data.h"
+#include "apps/dealt_view.h"
 #include "metis/core/display.h"
 #include "metis/core/text.h"
 #include "metis/drawing/legend.h"
@@ -34,7 +34,7 @@ std::string Thousands(uint64_t number) { return Grouped(number, "\u202f"); }
 
 class Drawing {
  public:
-  explicit Drawing(const DealtData& dealt)
+  explicit Drawing(const data::DealtData& dealt)
       : dealt_(dealt),
         classes_(dealt.set.classes()),
         rows_(dealt.learners.size()),
@@ -177,7 +177,7 @@ class Drawing {
     return entries;
   }
 
-  const DealtData& dealt_;
+  const data::DealtData& dealt_;
   const uint32_t classes_;
   const size_t rows_;
   const double row_height_;
@@ -189,6 +189,6 @@ class Drawing {
 
 }  // namespace
 
-std::string DealtAsSvg(const DealtData& dealt) { return Drawing(dealt).Draw(); }
+std::string DealtAsSvg(const data::DealtData& dealt) { return Drawing(dealt).Draw(); }
 
 }  // namespace metis::apps

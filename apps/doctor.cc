@@ -8,24 +8,26 @@
 #include <vector>
 
 #include "apps/cli.h"
-#include "apps/controller_setup.h"
-#include "apps/enrolment.h"
-#include "apps/load_data.h"
+#include "apps/data_options.h"
 #include "apps/tls_options.h"
+#include "apps/user_directories.h"
 #include "metis/core/text.h"
 #include "metis/doctor/checks.h"
 #include "metis/doctor/gather.h"
+#include "metis/report/controller_files.h"
+#include "metis/service/controller_setup.h"
+#include "metis/site/enrolment.h"
 
 namespace metis::apps {
 namespace {
 
 struct Options {
-  ControllerOptions controller;  // FILE, --set, --model, --run, --record, certificates
+  service::ControllerOptions controller;  // FILE, --set, --model, --run, --record, certificates
   std::string listen;
   std::string join;
   std::string authority;
   std::string state;
-  DataSource data;
+  data::DataSource data;
   bool json = false;
 
   // Without a word about a site it is about a controller.
@@ -47,15 +49,15 @@ void Append(doctor::Findings& all, doctor::Findings more) {
 }
 
 doctor::ControllerFiles FilesOfController() {
-  return {.state = kStateFile,
-          .blobs = kBlobsDirectory,
-          .address = kAddressFile,
-          .needed = {kInitialFile, kFederationFile},
-          .never_named = NeverNamed};
+  return {.state = report::kStateFile,
+          .blobs = report::kBlobsDirectory,
+          .address = report::kAddressFile,
+          .needed = {report::kInitialFile, report::kFederationFile},
+          .never_named = service::NeverNamed};
 }
 
-doctor::DataFacts GatherData(const DataSource& source) {
-  const Result<LoadedData> loaded = LoadData(source);
+doctor::DataFacts GatherData(const data::DataSource& source) {
+  const Result<data::LoadedData> loaded = data::LoadData(source);
   if (!loaded) {
     doctor::DataFacts facts;
     facts.what = source.what;
@@ -74,7 +76,7 @@ struct Beginning {
 };
 
 Beginning Begin(const Options& options, const doctor::RunFacts* run) {
-  ControllerOptions controller = options.controller;
+  service::ControllerOptions controller = options.controller;
   using State = doctor::RunFacts::State;
   const bool goes_on =
       run != nullptr && (run->state == State::kWhole || run->state == State::kInUse ||
@@ -83,7 +85,7 @@ Beginning Begin(const Options& options, const doctor::RunFacts* run) {
   beginning.settings.source = !controller.file.empty() ? controller.file
                               : goes_on                ? Text(controller.run, "/config.toml")
                                                        : "default settings";
-  Result<ControllerSetup> setup = ReadSetup(controller);
+  Result<service::ControllerSetup> setup = service::ReadSetup(controller);
   if (setup) {
     beginning.settings.config = setup->config;
     if (!controller.file.empty() || !controller.model.empty()) {
@@ -191,7 +193,8 @@ Result<void> FindState(Options& options) {
     return {};
   }
   for (const authority::Role role : {authority::Role::kLearner, authority::Role::kObserver}) {
-    Result<std::optional<Membership>> found = FindMembership(role, options.join, "", "");
+    Result<std::optional<site::Membership>> found =
+        site::FindMembership(role, options.join, "", {.named = "", .of_user = StatesOfUser()});
     if (!found) return found.error();
     if (!*found) continue;
     options.state = (*found)->state;

@@ -9,16 +9,16 @@
 #include <vector>
 
 #include "apps/cli.h"
-#include "apps/load_data.h"
-#include "apps/model_facts.h"
+#include "apps/data_options.h"
+#include "apps/precision_option.h"
 #include "apps/table.h"
-#include "apps/train_settings.h"
 #include "metis/core/confusion.h"
 #include "metis/core/fingerprint.h"
 #include "metis/core/text.h"
 #include "metis/drawing/confusion.h"
 #include "metis/report/json_archive.h"
 #include "metis/store/model_file.h"
+#include "metis/task/model_facts.h"
 #include "metis/train/runtime.h"
 #include "metis/train/torch_trainer.h"
 
@@ -33,7 +33,7 @@ constexpr size_t kConfusionsShown = 20;
 struct Options {
   std::string model_file;
   std::string architecture;
-  DataSource source;
+  data::DataSource source;
   std::string part;
   std::string matrix;
   uint32_t batch_size = 100;
@@ -51,7 +51,7 @@ struct Outcome {
 };
 
 Result<data::Dataset> Load(const Options& options) {
-  Result<LoadedData> loaded = LoadData(options.source);
+  Result<data::LoadedData> loaded = data::LoadData(options.source);
   if (!loaded) return loaded.error();
   if (!loaded->test && !options.part.empty()) {
     return Invalid(Text("--part ", options.part, ": ", options.source.what,
@@ -71,7 +71,7 @@ Result<Outcome> Evaluate(const Options& options) {
   if (!loaded) return loaded.error();
   const auto set = std::make_shared<const data::Dataset>(*std::move(loaded));
   Result<train::ArchitecturePtr> architecture =
-      ArchitectureOf(file->facts, options.architecture, {set->shape(), set->classes()});
+      task::ArchitectureOf(file->facts, options.architecture, {set->shape(), set->classes()});
   if (!architecture) return architecture.error().In(options.model_file);
   learner::TrainingSettings settings;
   settings.batch_size = options.batch_size;

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "apps/cli.h"
-#include "apps/kept_models.h"
 #include "apps/siblings.h"
 #include "metis/core/fingerprint.h"
 #include "metis/core/text.h"
 #include "metis/report/run_files.h"
+#include "metis/store/kept_models.h"
 #include "metis/store/model_file.h"
 
 namespace metis::apps {
@@ -124,11 +124,11 @@ Result<std::string> ExportLive(rpc::OperatorClient& client, const ExportOptions&
 
 Result<std::string> ExportKept(const std::string& run, const ExportOptions& options) {
   const std::string path =
-      (fs::path(run) / (options.best ? kBestModelFile : kFinalModelFile)).string();
+      (fs::path(run) / (options.best ? store::kBestModelFile : store::kFinalModelFile)).string();
   std::error_code absent;
   if (!fs::exists(path, absent)) {
     return Unavailable(Text("the controller of ", run, " is not running, and it left no ",
-                            options.best ? kBestModelFile : kFinalModelFile,
+                            options.best ? store::kBestModelFile : store::kFinalModelFile,
                             options.best ? " (nothing was tested)" : " (it was killed)",
                             ": start it again, metis controller --run ", run, ", then export"));
   }

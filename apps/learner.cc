@@ -1,27 +1,19 @@
 // metis-learner: one learner of a federation over the network, beside its data.
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <iostream>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "apps/cli.h"
 #include "apps/console.h"
+#include "apps/data_options.h"
 #include "apps/interrupts.h"
-#include "apps/load_data.h"
-#include "apps/participant.h"
-#include "apps/site.h"
-#include "metis/core/text.h"
-#include "metis/drivers/processes.h"
+#include "apps/participant_options.h"
+#include "metis/site/learner_run.h"
 #include "metis/train/runtime.h"
 
 namespace metis::apps {
 namespace {
-
-constexpr Duration kLook = Duration::Milliseconds(200);  // how often progress is looked at
-constexpr Duration kGrace = Duration::Seconds(5);        // for the last words
 
 constexpr const char* kPrivacy =
     R"(What leaves this site, to the controller and through it to the other learners:
@@ -52,129 +44,28 @@ With certificates all of it travels encrypted; with --insecure nothing does.
 )";
 
 struct Options {
-  ParticipantOptions participant;
-  SiteOptions site;
-  std::string group;
+  site::LearnerOptions learner;
   std::string share;
-  double slowdown = 0;
   bool explain = false;
 };
 
-// The group that was named, if the federation knows it; its first one by default.
-Result<std::string> GroupOf(const std::string& named, const config::Config& config) {
-  std::vector<std::string> known;
-  for (const sim::DeviceGroup& group : config.simulation.groups) known.push_back(group.name);
-  if (named.empty()) return known.empty() ? std::string() : known.front();
-  if (std::find(known.begin(), known.end(), named) != known.end()) return named;
-  const std::string near = Nearest(named, known);
-  return Invalid(Text("--group ", named, ": the federation's groups are ", Join(known),
-                      near.empty() ? "" : Text("; did you mean ", near, "?")));
-}
-
-std::string Details(const drivers::LearnerProgress& seen) {
-  std::string text =
-      Text(seen.state, ", version ", seen.version, ", cycle ", seen.cycle, ", epoch ", seen.epoch,
-           ", loss ", Fixed(seen.training_loss, 3), ", ", seen.updates_acknowledged, " updates");
-  if (seen.updates_refused > 0) text += Text(" (", seen.updates_refused, " refused)");
-  return Text(text, ", ", seen.models_evaluated, " evaluated, ", seen.examples_trained,
-              " examples");
-}
-
-// What makes it impossible to go on, as the client says it on a thread of its own.
-class Misfortune {
- public:
-  void Set(const Error& error) {
-    std::lock_guard lock(mutex_);
-    if (!error_) error_ = error;
-  }
-  std::optional<Error> Get() const {
-    std::lock_guard lock(mutex_);
-    return error_;
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::optional<Error> error_;
-};
-
-// Until it is dismissed, or leaves, or can't go on. The words say how it ended.
-Result<std::string> Work(drivers::LearnerProcess& host, const Misfortune& gone, Console& console,
-                         const Interrupts& interrupts) {
-  bool left = false;
-  for (;;) {
-    if (std::optional<Result<std::string>> ended = host.WaitFor(kLook)) return *std::move(ended);
-    if (std::optional<Error> error = gone.Get()) return *std::move(error);
-    if (interrupts.asked() && !left) {
-      console.Say("leaving; Ctrl-C again ends at once");
-      host.Leave();
-      left = true;
-    }
-    const drivers::LearnerProgress seen = host.progress();
-    console.Update(0, [&] { return Details(seen); });
-  }
-}
-
-Result<std::string> Learn(const Options& options, Console& console, const Interrupts& interrupts) {
-  Result<Joined> joined =
-      JoinFederation(options.participant, federation::Role::kLearner, console, interrupts);
-  if (!joined) return joined.error();
-  const config::Config& config = joined->config;
-  const rpc::Welcome& welcome = joined->client->welcome();
-  Result<std::string> group = GroupOf(options.group, config);
-  if (!group) return group.error();
-  const std::string warning = train::PrecisionWarning(config.training.precision);
-  if (!warning.empty()) console.Say(warning);
-  Result<LearnerSite> site = OpenLearnerSite(options.site, config, welcome.learner);
-  if (!site) return site.error();
-  if (const std::string differs = SchemaDifference(*welcome.schema, *site->schema);
-      !differs.empty()) {
-    return Invalid(Text("the federation trains another model than ", options.site.data.what,
-                        " gives here: is it the right data set?\n", differs));
-  }
-  console.Say(Text(joined->name, ": ", site->description));
-
-  drivers::LearnerHostOptions host_options;
-  host_options.settings = config.federation;
-  host_options.declared = {.learner = welcome.learner,
-                           .incarnation = joined->incarnation,
-                           .role = federation::Role::kLearner,
-                           .name = joined->name,
-                           .group = *group,
-                           .training_examples = site->tools.trainer->training_examples(),
-                           .validation_counts = site->validation_counts,
-                           .schema_hash = site->schema->hash()};
-  host_options.seed = config.simulation.seed;
-  drivers::LearnerProcess host(
-      std::move(host_options), std::move(site->tools), *joined->client,
-      [&](const std::string& text) { console.Say(text); }, options.slowdown);
-  Misfortune gone;
-  joined->client->Attach(host, *site->pool, [&](const Error& error) { gone.Set(error); });
-  host.Start();
-  Result<std::string> ended = Work(host, gone, console, interrupts);
-  joined->client->Close(kGrace);
-  if (!ended) return ended;
-  const drivers::LearnerProgress seen = host.progress();
-  return Text(*ended, " (", seen.updates_acknowledged, " updates, ", seen.models_evaluated,
-              " models evaluated, ", seen.examples_trained, " examples trained)");
-}
-
 void AddOptions(CLI::App& app, Options& options) {
-  AddParticipantOptions(app, options.participant);
-  app.add_option("--data", options.site.data.what,
+  AddParticipantOptions(app, options.learner.participant);
+  app.add_option("--data", options.learner.site.data.what,
                  "This site's data: a name of `metis data list`, a file, or builtin");
   app.add_option("--share", options.share,
                  "K/N: of the data only the K-th of N parts (from 0), dealt as the federation's\n"
                  "[data] says: for experiments on one data set");
-  app.add_option("--group", options.group,
+  app.add_option("--group", options.learner.group,
                  "The group of machines that this one is of; default: the federation's first");
-  app.add_option("--slowdown", options.slowdown,
+  app.add_option("--slowdown", options.learner.slowdown,
                  "Waits this many times as long as it trained after every epoch: a slow machine")
       ->check(NumberWithin(0, 1e6));
-  app.add_option("--faulty", options.site.faulty,
+  app.add_option("--faulty", options.learner.site.faulty,
                  "Wrong labels, for experiments: labels=random, labels=noise:0.3, ...");
   app.add_flag("--explain-privacy", options.explain,
                "Say exactly what leaves this site and what never does, and end");
-  AddLoadOptions(app, options.site.data);
+  AddLoadOptions(app, options.learner.site.data);
   AddVersionOption(app);
 }
 
@@ -200,22 +91,22 @@ int Main(int argc, const char* const* argv) {
     std::cout << kPrivacy;
     return Finish();
   }
-  if (MissesController(options.participant, federation::Role::kLearner)) {
+  if (site::MissesController(options.learner.participant, federation::Role::kLearner)) {
     return Complain("--join is missing: the controller's HOST:PORT, or --enrol with an invitation",
                     kUsage);
   }
-  if (options.site.data.what.empty()) {
+  if (options.learner.site.data.what.empty()) {
     return Complain("--data is missing: what does this site learn from?", kUsage);
   }
   if (!options.share.empty()) {
-    Result<ShareOfData> share = ParseShare(options.share);
+    Result<site::ShareOfData> share = site::ParseShare(options.share);
     if (!share) return Complain(share.error().message, kUsage);
-    options.site.share = *share;
+    options.learner.site.share = *share;
   }
   const Interrupts interrupts;
   train::KeepFreedMemory();
-  Console console("learner");
-  Result<std::string> ended = Learn(options, console, interrupts);
+  Console console;
+  Result<std::string> ended = site::RunLearner(options.learner, console, interrupts.token());
   if (!ended && interrupts.asked()) return Finish();  // Ctrl-C before it was welcomed
   if (!ended) return Complain(ended.error().message);
   std::cout << *ended << "\n";

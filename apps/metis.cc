@@ -9,6 +9,7 @@
 #include "apps/table.h"
 #include "metis/config/suggest.h"
 #include "metis/core/text.h"
+#include "metis/core/version.h"
 
 namespace metis::apps {
 namespace {
@@ -78,7 +79,7 @@ int Dispatch(const Arguments& arguments) {
   const std::string& word = arguments[0];
   Arguments rest(arguments.begin() + 1, arguments.end());
   if (word == "--version" || word == "-V") {
-    std::cout << "metis " << Version() << "\n";
+    std::cout << "metis " << ProgramVersion() << "\n";
     return Finish();
   }
   if (word == "--help" || word == "-h") return Help({});

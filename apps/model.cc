@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "apps/cli.h"
-#include "apps/load_data.h"
-#include "apps/model_facts.h"
+#include "apps/data_options.h"
 #include "apps/table.h"
 #include "metis/core/fingerprint.h"
 #include "metis/core/text.h"
 #include "metis/report/json_archive.h"
 #include "metis/store/model_file.h"
+#include "metis/task/model_facts.h"
 #include "metis/train/architecture.h"
 #include "metis/train/pt_file.h"
 
@@ -25,8 +25,8 @@ using store::ModelFile;
 
 struct Options {
   std::string architecture;
-  DataSource source;  // what the model is for: these data,
-  std::string shape;  // or examples of this shape
+  data::DataSource source;  // what the model is for: these data,
+  std::string shape;        // or examples of this shape
   uint32_t classes = 0;
   uint64_t seed = 1990;
   bool local_statistics = false;
@@ -96,19 +96,19 @@ bool SaysForWhat(const Options& options) {
 }
 
 // What the model is for: of --dataset, or of --shape and --classes.
-Result<ExampleKind> Kind(const Options& options) {
-  if (options.shape.empty()) return KindOf(options.source);
-  Result<data::Shape> shape = ParseShape(options.shape);
+Result<task::ExampleKind> Kind(const Options& options) {
+  if (options.shape.empty()) return task::KindOf(options.source);
+  Result<data::Shape> shape = task::ParseShape(options.shape);
   if (!shape) return shape.error().In("--shape");
-  return ExampleKind{*shape, options.classes};
+  return task::ExampleKind{*shape, options.classes};
 }
 
 Result<train::ArchitecturePtr> Named(const Options& options) {
-  Result<ExampleKind> kind = Kind(options);
+  Result<task::ExampleKind> kind = Kind(options);
   if (!kind) return kind.error();
-  const bool suits = options.architecture == kAutoModel;
+  const bool suits = options.architecture == task::kAutoModel;
   return train::Architecture::Create(
-      {.name = suits ? ModelFor(options.source.what, *kind) : options.architecture,
+      {.name = suits ? task::ModelFor(options.source.what, *kind) : options.architecture,
        .example = kind->shape,
        .classes = kind->classes,
        .share_statistics = !options.local_statistics});
@@ -131,7 +131,7 @@ int Init(const Options& options) {
   Result<train::ArchitecturePtr> architecture = Named(options);
   if (!architecture) return Complain(architecture.error().message);
   ModelPool pool((*architecture)->schema());
-  return Keep(options, {FactsOf((*architecture)->settings(), options.seed),
+  return Keep(options, {task::FactsOf((*architecture)->settings(), options.seed),
                         (*architecture)->Initial(pool, options.seed)});
 }
 
@@ -159,7 +159,8 @@ Result<std::pair<ModelFacts, SchemaPtr>> Wanted(const Options& options) {
   }
   Result<train::ArchitecturePtr> architecture = Named(options);
   if (!architecture) return architecture.error();
-  return std::pair(FactsOf((*architecture)->settings(), std::nullopt), (*architecture)->schema());
+  return std::pair(task::FactsOf((*architecture)->settings(), std::nullopt),
+                   (*architecture)->schema());
 }
 
 int Import(const Options& options) {

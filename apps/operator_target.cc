@@ -4,9 +4,11 @@
 #include <optional>
 #include <utility>
 
-#include "apps/control_socket.h"
-#include "apps/enrolment.h"
+#include "apps/cli.h"
+#include "apps/user_directories.h"
 #include "metis/rpc/credentials.h"
+#include "metis/service/control_socket.h"
+#include "metis/site/enrolment.h"
 
 namespace metis::apps {
 
@@ -23,34 +25,33 @@ void AddTarget(CLI::App& app, Target& target) {
 }
 
 Result<std::unique_ptr<rpc::OperatorClient>> Reach(Target& target) {
-  const rpc::TlsFiles& files = target.tls.files;
   if (target.join.empty()) {
-    const bool any = !files.ca.empty() || !files.certificate.empty() || !files.key.empty();
-    if (any || target.tls.insecure) {
+    if (target.tls.any_file() || target.tls.insecure) {
       return Invalid(
           "certificates and --insecure are for --join: a controller on this machine is reached by "
           "the socket in its run directory");
     }
     if (target.run.empty()) {
-      Result<std::string> running = FindRunning("runs");
+      Result<std::string> running = service::FindRunning("runs");
       if (!running) return running.error();
       target.run = *std::move(running);
     }
-    Result<std::string> socket = FindControl(target.run);
+    Result<std::string> socket = service::FindControl(target.run);
     if (!socket) return socket.error();
     return std::make_unique<rpc::OperatorClient>(*socket);
   }
   Result<rpc::HostPort> address = rpc::ParseHostPort(target.join);
   if (!address) return address.error().In("--join");
-  TlsOptions tls = target.tls;
-  if (files.ca.empty() && files.certificate.empty() && files.key.empty() && !tls.insecure) {
-    Result<std::optional<Membership>> enrolled =
-        FindMembership(authority::Role::kAdmin, target.join, "", "");
+  rpc::TlsOptions tls = target.tls;
+  if (!tls.any_file() && !tls.insecure) {
+    Result<std::optional<site::Membership>> enrolled = site::FindMembership(
+        authority::Role::kAdmin, target.join, "", {.named = "", .of_user = StatesOfUser()});
     if (!enrolled) return enrolled.error();
     if (*enrolled) tls.files = (*enrolled)->files;
   }
   Result<std::optional<rpc::Credentials>> credentials =
-      LoadTls(tls, /*for_server=*/false, address->host);
+      rpc::LoadTls(tls, /*for_server=*/false, address->host,
+                   [](const std::string& text) { (void)Complain(text); });
   if (!credentials) return credentials.error();
   return std::make_unique<rpc::OperatorClient>(*address, *credentials);
 }

@@ -18,7 +18,7 @@ namespace metis::apps {
 struct Target {
   std::string run;   // directory; empty: the only one whose controller is running
   std::string join;  // HOST:PORT
-  TlsOptions tls;
+  rpc::TlsOptions tls;
 };
 
 void AddTarget(CLI::App& app, Target& target);

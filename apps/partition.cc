@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "apps/cli.h"
-#include "apps/dealt_data.h"
-#include "apps/load_data.h"
+#include "apps/data_options.h"
+#include "apps/dealt_view.h"
 #include "metis/core/text.h"
 
 namespace metis::apps {
@@ -18,7 +18,7 @@ namespace {
 constexpr uint32_t kDefaultLearners = 10;
 
 struct Options {
-  DataSource source;
+  data::DataSource source;
   std::optional<uint32_t> learners;
   std::string sizes = "uniform";
   std::string classes = "iid";
@@ -32,8 +32,8 @@ struct Options {
 };
 
 // Everything that can be wrong before the data are read, which may take a while.
-Result<DealSettings> Settings(const Options& options) {
-  DealSettings settings;
+Result<data::DealSettings> Settings(const Options& options) {
+  data::DealSettings settings;
   settings.seed = options.seed;
   settings.validation = options.validation;
   if (settings.validation && !(*settings.validation > 0 && *settings.validation < 1)) {
@@ -64,13 +64,13 @@ Result<void> WriteFile(const std::string& path, const std::string& text) {
 }
 
 int Run(const Options& options) {
-  Result<DealSettings> settings = Settings(options);
+  Result<data::DealSettings> settings = Settings(options);
   if (!settings) return Complain(settings.error().message);
-  Result<LoadedData> data = LoadData(options.source);
+  Result<data::LoadedData> data = data::LoadData(options.source);
   if (!data) return Complain(data.error().message);
   Result<void> done = data::CheckTitles(settings->partition.table, data->train);
   if (!done) return Complain(done.error().message);
-  Result<DealtData> dealt = DealData(data->train, *settings);
+  Result<data::DealtData> dealt = data::DealData(data->train, *settings);
   if (!dealt) return Complain(dealt.error().message);
 
   if (!options.csv.empty()) done = WriteFile(options.csv, DealtAsCsv(*dealt));

@@ -8,6 +8,7 @@
 #include "apps/embedded_page.h"
 #include "apps/run_arguments.h"
 #include "metis/core/text.h"
+#include "metis/core/version.h"
 #include "metis/report/page.h"
 
 namespace metis::apps {
@@ -23,7 +24,7 @@ int Report(const RunArguments& arguments, const std::string& title, std::string 
   if (!title.empty()) figures->title = title;
   // Beside what was asked for first.
   if (out.empty()) out = (std::filesystem::path(arguments.places.front()) / "report.html").string();
-  const report::Json data = report::FiguresJson(*figures, Text("metis ", Version()));
+  const report::Json data = report::FiguresJson(*figures, Text("metis ", ProgramVersion()));
   Result<std::string> page = report::FillPage(ReportPage(), figures->title, data);
   if (!page) return Complain(page.error().message);
   if (Result<void> written = report::WritePage(out, *page); !written) {

@@ -10,19 +10,24 @@
 #include <vector>
 
 #include "apps/cli.h"
-#include "apps/load_data.h"
+#include "apps/console.h"
+#include "apps/data_options.h"
 #include "apps/progress.h"
-#include "apps/simulated_run.h"
-#include "apps/simulation_directory.h"
 #include "apps/table.h"
+#include "apps/user_directories.h"
 #include "metis/config/config.h"
 #include "metis/core/display.h"
 #include "metis/core/text.h"
 #include "metis/policy/policy.h"
+#include "metis/simulation/simulated_run.h"
+#include "metis/simulation/simulation_directory.h"
 #include "metis/train/runtime.h"
 
 namespace metis::apps {
 namespace {
+
+using simulation::RunOptions;
+using simulation::RunOutcome;
 
 // Set by Ctrl-C: the run ends where it is, and what was reached is kept.
 std::atomic<bool> interrupted{false};
@@ -197,7 +202,9 @@ int Print(const Options& options, const std::vector<RunOutcome>& outcomes, const
 }
 
 int Resume(const Options& options) {
-  Result<RunOutcome> outcome = ResumeSimulation(options.run, options.resume, interrupted);
+  Console console;
+  Result<RunOutcome> outcome =
+      simulation::ResumeSimulation(options.run, options.resume, console, interrupted);
   if (!outcome) return Complain(outcome.error().message);
   if (outcome->examples == 0 && outcome->summary.value("complete", false) && !options.json) {
     std::cerr << "metis: " << options.resume << " is complete\n";
@@ -210,7 +217,7 @@ int Simulate(const Options& options) {
   if (!policies) return Complain(policies.error().message, kUsage);
   if (policies->empty()) policies->push_back("");
   if (policies->size() > 1) {
-    Result<void> free = CheckDirectoryOfRuns(options.out);
+    Result<void> free = simulation::CheckDirectoryOfRuns(options.out);
     if (!free) return Complain(free.error().message);
   }
   std::vector<config::Config> configs;  // all checked before the first runs, as their directories
@@ -220,18 +227,21 @@ int Simulate(const Options& options) {
     if (!config) return Complain(config.error().message);
     configs.push_back(*std::move(config));
     directories.push_back(policies->size() > 1 ? Text(options.out, "/", policy) : options.out);
-    Result<void> free = CheckSimulationDirectory(directories.back(), options.run.replace);
+    Result<void> free =
+        simulation::CheckSimulationDirectory(directories.back(), options.run.replace);
     if (!free) return Complain(free.error().message);
   }
   if (configs.front().source.dataset != data::kBuiltinData) {
     const std::string warning = train::PrecisionWarning(configs.front().training.precision);
     if (!warning.empty()) std::cerr << "metis: " << warning << "\n";
   }
+  Console console;
   std::vector<RunOutcome> outcomes;
   std::string directory = options.out;
   for (size_t i = 0; i < configs.size() && !interrupted; ++i) {
     directory = directories[i];
-    Result<RunOutcome> outcome = RunSimulation(options.run, configs[i], directory, interrupted);
+    Result<RunOutcome> outcome =
+        simulation::RunSimulation(options.run, configs[i], directory, console, interrupted);
     if (!outcome) {
       if (!outcomes.empty()) PrintOutcomes(options, outcomes, options.out);
       std::cout.flush();
@@ -311,6 +321,7 @@ int Main(int argc, const char* const* argv) {
     if (!goes) resume->excludes(option);
   }
   if (std::optional<int> code = ParseArguments(app, argc, argv)) return *code;
+  options.run.names_data_directory = options.run.data_directory != DefaultDataDirectory();
   options.run.keep_work = !options.no_journal;
   for (size_t i = 0; i < std::size(kShorthands); ++i) {
     if (values[i].empty()) continue;

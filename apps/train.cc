@@ -1,36 +1,32 @@
 // metis-train: the centralised baseline, one learner with all the training data.
 #include <CLI/CLI.hpp>
 #include <atomic>
-#include <chrono>
-#include <cmath>
 #include <csignal>
 #include <iomanip>
 #include <iostream>
 #include <limits>
 #include <optional>
-#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "apps/cli.h"
-#include "apps/load_data.h"
-#include "apps/model_facts.h"
-#include "apps/progress.h"
-#include "apps/train_record.h"
-#include "apps/train_settings.h"
-#include "metis/core/confusion.h"
-#include "metis/core/display.h"
+#include "apps/console.h"
+#include "apps/data_options.h"
+#include "apps/precision_option.h"
 #include "metis/core/text.h"
-#include "metis/store/model_file.h"
+#include "metis/task/training.h"
 #include "metis/train/runtime.h"
-#include "metis/train/torch_trainer.h"
 
 namespace metis::apps {
 namespace {
 
 using report::Json;
-using SteadyClock = std::chrono::steady_clock;
+using task::Epoch;
+using task::TrainExamples;
+using task::TrainRecord;
+using task::TrainSettings;
+using task::Workshop;
 
 // Set by Ctrl-C: training ends at the next mini-batch, and the epochs until then are kept.
 std::atomic<bool> interrupted{false};
@@ -48,49 +44,10 @@ struct Options {
   bool json = false;
 };
 
-double SecondsSince(SteadyClock::time_point start) {
-  return std::chrono::duration<double>(SteadyClock::now() - start).count();
-}
-
-// Everything that training needs, checked and ready to start.
-struct Workshop {
-  TrainExamples examples;
-  train::ArchitecturePtr architecture;
-  store::ModelFacts facts;
-  std::unique_ptr<ModelPool> pool;
-  ModelPtr initial;
-};
-
-Result<Workshop> Prepare(TrainSettings& settings) {
-  Workshop shop;
-  store::ModelFile init;
-  if (!settings.init.empty()) {
-    Result<store::ModelFile> file = store::ReadModelFile(settings.init);
-    if (!file) return file.error();
-    init = *std::move(file);
-  }
-  Result<TrainExamples> examples = LoadExamples(settings);
-  if (!examples) return examples.error();
-  shop.examples = *std::move(examples);
-  const ExampleKind kind{shop.examples.training.set->shape(), shop.examples.classes};
-  Result<train::ArchitecturePtr> architecture = ArchitectureOf(init.facts, settings.model, kind);
-  if (!architecture) return architecture.error();
-  shop.architecture = *architecture;
-  settings.model = shop.architecture->name();
-  shop.pool = std::make_unique<ModelPool>(shop.architecture->schema());
-  shop.initial = init.model ? init.model : shop.architecture->Initial(*shop.pool, settings.seed);
-  shop.facts = FactsOf(shop.architecture->settings(),
-                       init.model ? std::nullopt : std::optional(settings.seed));
-  shop.facts["dataset"] = settings.source.what;
-  shop.facts["training_seed"] = Text(settings.seed);
-  shop.facts.merge(init.facts);  // where it began: what this run says wins
-  return shop;
-}
-
 // What was not said follows from the model.
 void FillIn(Options& options) {
   learner::TrainingSettings& training = options.settings.training;
-  const learner::TrainingSettings suited = DefaultsFor(options.settings.model);
+  const learner::TrainingSettings suited = task::DefaultsFor(options.settings.model);
   training.learning_rate = options.learning_rate.value_or(suited.learning_rate);
   training.momentum = options.momentum.value_or(suited.momentum);
   training.batch_size = options.batch_size.value_or(suited.batch_size);
@@ -109,7 +66,7 @@ void PrintHead(const Options& options, const Workshop& shop) {
             << Text(settings.training.momentum) << (options.momentum ? "" : " (default)")
             << ", batch " << settings.training.batch_size
             << (options.batch_size ? "" : " (default)") << ", "
-            << PrecisionName(settings.training.precision)
+            << task::PrecisionName(settings.training.precision)
             << (settings.training.augmentation ? ", augmented" : "") << ", seed " << settings.seed
             << "\n\n";
 }
@@ -121,121 +78,19 @@ void PrintRow(const std::vector<std::string>& cells) {
   std::cout << std::endl;  // as it comes: an epoch may take minutes
 }
 
-void PrintEpoch(const Epoch& epoch, bool validated) {
+void PrintEpoch(const Epoch& epoch) {
   if (epoch.epoch == 1) {
     std::vector<std::string> titles = {"epoch", "training loss", "test loss", "test accuracy"};
-    if (validated) titles.emplace_back("validation");
+    if (epoch.validation) titles.emplace_back("validation");
     titles.insert(titles.end(), {"images/s", "seconds"});
     PrintRow(titles);
   }
   std::vector<std::string> cells = {Text(epoch.epoch), Fixed(epoch.training_loss, 4),
                                     Fixed(epoch.test.loss, 4),
                                     Fixed(epoch.test.counts.Headline(), 4)};
-  if (validated) cells.push_back(Fixed(epoch.validation->counts.Headline(), 4));
+  if (epoch.validation) cells.push_back(Fixed(epoch.validation->counts.Headline(), 4));
   cells.insert(cells.end(), {Fixed(epoch.images_per_second(), 0), Fixed(epoch.seconds, 1)});
   PrintRow(cells);
-}
-
-// Trains epoch after epoch; the trainer's word on every mini-batch moves the bar.
-class Training {
- public:
-  Training(const Options& options, const Workshop& shop) : options_(options), shop_(shop) {}
-
-  // Fails where model and examples do not suit each other; call it first.
-  Result<void> Begin();
-  // Why it ended: "epochs", "interrupted" or "diverged".
-  Result<std::string> Run(TrainRecord& record);
-
- private:
-  Result<Epoch> Train(uint64_t number);
-  void OnStep(uint64_t steps, double mean_loss);
-
-  const Options& options_;
-  const Workshop& shop_;
-  std::unique_ptr<learner::Trainer> trainer_;
-  std::unique_ptr<learner::Evaluator> tester_;
-  std::unique_ptr<learner::Evaluator> validator_;  // null without a validation set
-  uint64_t epoch_ = 0;
-  std::string accuracy_;  // of the epoch before, for the bar
-  SteadyClock::time_point epoch_began_;
-  std::optional<Progress> progress_;
-  std::stop_source stop_;
-};
-
-Result<void> Training::Begin() {
-  const TrainSettings& settings = options_.settings;
-  Result<std::unique_ptr<learner::Trainer>> trainer = train::MakeTrainer(
-      shop_.architecture, shop_.examples.training, settings.training, *shop_.pool, settings.seed,
-      LearnerId(0), [this](uint64_t steps, double mean_loss) { OnStep(steps, mean_loss); });
-  if (!trainer) return trainer.error();
-  trainer_ = *std::move(trainer);
-  const auto evaluator = [&](const train::Examples& examples) {
-    return train::MakeEvaluator(shop_.architecture, examples, settings.training);
-  };
-  Result<std::unique_ptr<learner::Evaluator>> tester = evaluator(shop_.examples.test);
-  if (!tester) return tester.error();
-  tester_ = *std::move(tester);
-  if (shop_.examples.validation.size() > 0) {
-    Result<std::unique_ptr<learner::Evaluator>> validator = evaluator(shop_.examples.validation);
-    if (!validator) return validator.error();
-    validator_ = *std::move(validator);
-  }
-  Result<void> loaded = trainer_->Load(shop_.initial);
-  if (!loaded && !settings.init.empty()) return loaded.error().In(settings.init);
-  return loaded;
-}
-
-void Training::OnStep(uint64_t steps, double mean_loss) {
-  if (interrupted) stop_.request_stop();
-  const double part = static_cast<double>(steps) / static_cast<double>(trainer_->steps_per_epoch());
-  const double seconds = SecondsSince(epoch_began_);
-  const double whole = seconds / part;  // of this epoch; the coming ones will be like it
-  const double left =
-      whole - seconds + whole * static_cast<double>(options_.settings.epochs - epoch_);
-  const double images = part * static_cast<double>(trainer_->training_examples());
-  progress_->Update(part,
-                    Text("loss ", Fixed(mean_loss, 4), accuracy_, ", ", Fixed(images / seconds, 0),
-                         " images/s, ", FormatSeconds(left), " left"));
-}
-
-Result<Epoch> Training::Train(uint64_t number) {
-  epoch_ = number;
-  epoch_began_ = SteadyClock::now();
-  progress_.emplace(Text("epoch ", number, "/", options_.settings.epochs));
-  Result<learner::EpochReport> trained =
-      trainer_->TrainEpoch({.cycle = 1, .epoch = number}, stop_.get_token());
-  progress_.reset();
-  if (!trained) return trained.error();
-  Epoch epoch{.epoch = number,
-              .training_loss = trained->training_loss,
-              .examples = trained->examples,
-              .seconds = SecondsSince(epoch_began_)};
-  Result<ModelPtr> model = trainer_->Snapshot();
-  if (!model) return model.error();
-  epoch.model = *std::move(model);
-  Result<learner::Evaluation> test = tester_->Evaluate(*epoch.model);
-  if (!test) return test.error();
-  epoch.test = *std::move(test);
-  if (validator_) {
-    Result<learner::Evaluation> validation = validator_->Evaluate(*epoch.model);
-    if (!validation) return validation.error();
-    epoch.validation = *std::move(validation);
-  }
-  return epoch;
-}
-
-Result<std::string> Training::Run(TrainRecord& record) {
-  for (uint64_t number = 1; number <= options_.settings.epochs; ++number) {
-    if (interrupted) return std::string("interrupted");
-    Result<Epoch> epoch = Train(number);
-    if (!epoch && stop_.stop_requested()) return std::string("interrupted");
-    if (!epoch) return epoch.error();
-    if (Result<void> added = record.Add(*epoch); !added) return added.error();
-    accuracy_ = Text(", accuracy ", Fixed(epoch->test.counts.Headline(), 4));
-    if (!options_.json) PrintEpoch(*epoch, validator_ != nullptr);
-    if (!std::isfinite(epoch->training_loss)) return std::string("diverged");
-  }
-  return std::string("epochs");
 }
 
 int Report(const Options& options, const TrainRecord& record, const std::string& stopped_by,
@@ -265,18 +120,21 @@ int Report(const Options& options, const TrainRecord& record, const std::string&
 
 int Run(Options& options) {
   FillIn(options);
-  Result<Workshop> shop = Prepare(options.settings);
+  Result<Workshop> shop = task::Prepare(options.settings);
   if (!shop) return Complain(shop.error().message);
   FillIn(options);  // of a model that only the file named
   const std::string warning = train::PrecisionWarning(options.settings.training.precision);
   if (!warning.empty()) std::cerr << "metis: " << warning << "\n";
-  Training training(options, *shop);
+  Console console;
+  task::Training training(options.settings, *shop, console, interrupted);
   if (Result<void> begun = training.Begin(); !begun) return Complain(begun.error().message);
   Result<std::unique_ptr<TrainRecord>> record =
       TrainRecord::Create(options.out, options.settings, shop->facts, shop->initial, options.force);
   if (!record) return Complain(record.error().message);
   if (!options.json) PrintHead(options, *shop);
-  Result<std::string> ended = training.Run(**record);
+  Result<std::string> ended = training.Run(**record, [&](const Epoch& epoch) {
+    if (!options.json) PrintEpoch(epoch);
+  });
   if (!ended) return Complain(ended.error().message);
   Result<Json> summary = (*record)->Finish(*ended, shop->examples);
   if (!summary) return Complain(summary.error().message);

@@ -1,0 +1,11 @@
+// Which Metis this is. Said to peers, written into records, shown to users.
+#pragma once
+
+#include <string_view>
+
+namespace metis {
+
+// "0.1.0"
+std::string_view ProgramVersion();
+
+}  // namespace metis

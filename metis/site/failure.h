@@ -1,0 +1,28 @@
+// What makes it impossible for a participant to go on, as its client says it on a thread of its
+// own: the first such error stays. Thread-safe.
+#pragma once
+
+#include <mutex>
+#include <optional>
+
+#include "metis/core/result.h"
+
+namespace metis::site {
+
+class Failure {
+ public:
+  void Set(const Error& error) {
+    std::lock_guard lock(mutex_);
+    if (!error_) error_ = error;
+  }
+  std::optional<Error> Get() const {
+    std::lock_guard lock(mutex_);
+    return error_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::optional<Error> error_;
+};
+
+}  // namespace metis::site
