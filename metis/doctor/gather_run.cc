@@ -10,7 +10,6 @@
 #include "metis/report/light_reader.h"
 #include "metis/report/run_directory.h"
 #include "metis/report/run_files.h"
-#include "metis/service/controller_setup.h"
 #include "metis/store/inspect_log.h"
 #include "metis/store/sqlite_event_log.h"
 
