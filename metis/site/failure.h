@@ -1,13 +1,18 @@
-// What makes it impossible for a participant to go on, as its client says it on a thread of its
-// own: the first such error stays. Thread-safe.
+// What ends a participant: its own thread looks at it every kLook. Failure is what makes it
+// impossible to go on, as its client says it on a thread of its own: the first such error stays.
+// Thread-safe.
 #pragma once
 
 #include <mutex>
 #include <optional>
 
 #include "metis/core/result.h"
+#include "metis/core/time.h"
 
 namespace metis::site {
+
+inline constexpr Duration kLook = Duration::Milliseconds(200);
+inline constexpr Duration kGrace = Duration::Seconds(5);  // for a participant's last words
 
 class Failure {
  public:

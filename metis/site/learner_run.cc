@@ -13,9 +13,6 @@
 namespace metis::site {
 namespace {
 
-constexpr Duration kLook = Duration::Milliseconds(200);  // how often progress is looked at
-constexpr Duration kGrace = Duration::Seconds(5);        // for the last words
-
 // The group that was named, if the federation knows it; its first one by default.
 Result<std::string> GroupOf(const std::string& named, const config::Config& config) {
   std::vector<std::string> known;

@@ -11,9 +11,6 @@
 namespace metis::site {
 namespace {
 
-constexpr Duration kLook = Duration::Milliseconds(200);
-constexpr Duration kGrace = Duration::Seconds(5);
-
 // Tells of every test on its way out.
 class TestTeller final : public drivers::ParticipantTransport {
  public:
