@@ -1,8 +1,8 @@
 # The vocabulary in which every target of the project is described:
 #
-#   metis_library(metis_core SOURCES result.cc ... DEPENDS xxhash ...)
+#   metis_library(metis_core SOURCES archive.cc ... DEPENDS xxhash ...)
 #   metis_program(metis-simulate SOURCES simulate.cc DEPENDS metis_sim ...)
-#   metis_test(community_test LABELS unit SOURCES community_test.cc DEPENDS metis_federation)
+#   metis_test(federation_test LABELS unit SOURCES community_test.cc ... DEPENDS metis_policy)
 #
 # Compile options are those of `metis_options`: C++20, warnings as errors, and no contraction of
 # a*b+c into a fused multiply-add, so that every compiler and every CPU computes the same bits.

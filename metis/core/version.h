@@ -1,4 +1,5 @@
-// Which Metis this is. Said to peers, written into records, shown to users.
+// Which Metis this is. Said to peers, written into records, shown to users. A constant: any thread
+// may ask.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,6 @@
-// Where `metis data` keeps the data sets that it knows by name: DIRECTORY/NAME/ with the official
-// files. A set is put there whole or not at all; one process puts it there at a time.
+// Where known data sets are kept: DIRECTORY/NAME/ with the official files, as `metis data` puts
+// them there. A set is put there whole or not at all; one process puts it there at a time, anybody
+// may look.
 #pragma once
 
 #include <string>

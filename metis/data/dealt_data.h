@@ -1,5 +1,6 @@
 // A data set dealt to learners, as `metis partition` shows it: who got what, what each keeps for
-// validation, whose labels are wrong. A value; dealing is a pure function.
+// validation, whose labels are wrong. A value that borrows the data set; dealing is a pure
+// function.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // From what a user names to a data set in memory: a known name, whose files are looked for where
-// `metis data` keeps them, or the path of a file. Reads the files whole, nothing else.
+// known data sets are kept (data_directory.h), or the path of a file. Reads the files whole,
+// nothing else. Any thread.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,6 @@
 // Which data a federation learns from, and which of its learners have wrong labels. Settings only:
-// programs know where data sets are kept.
+// where data sets are kept is said to those who read them (load_data.h). Values and pure
+// functions.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What `metis doctor` looks at, as plain values: gathered by gather.h from the machine, the disk
-// and the network, or made up by a test. Judged by checks.h.
+// What `metis doctor` looks at, as plain values: gathered by gather.h from the machine, the disk,
+// the network and data that were read, or made up by a test. Judged by checks.h.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct RunFacts {
   std::string holder;                // of kInUse: process id
   std::string address;               // of kInUse: where it listens
   int64_t format = 0;                // of kNewer
-  int64_t known = 0;                 // the newest that this program reads
+  int64_t known = 0;                 // the newest that can be read here
   uint64_t events = 0;               // of the state of kWhole, as all below
   uint64_t saved = 0;                // of them, before its snapshot: the record must have these
   std::optional<uint64_t> recorded;  // events of the record; none: it is missing

@@ -1,5 +1,6 @@
-// What `metis doctor` found out: one finding a line, with what it means and what to do. All that it
-// can ever say stands in one table (messages.cc); a test provokes every line of it.
+// What `metis doctor` found out: one finding a line, with what it means and what to do. All that
+// it can ever say stands in one table (messages.cc); a test provokes every line of it. Values and
+// pure functions.
 #pragma once
 
 #include <span>

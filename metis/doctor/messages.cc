@@ -7,7 +7,7 @@ constexpr Verdict kOk = Verdict::kOk;
 constexpr Verdict kWarning = Verdict::kWarning;
 constexpr Verdict kFailure = Verdict::kFailure;
 
-// In the order in which the program looks. docs/operations.md names every id.
+// In the order in which `metis doctor` looks. docs/operations.md names every id.
 constexpr Message kMessages[] = {
     // --- The configuration
     {"config.good", kOk, "{0}: policy {1}, {2} learners", "", ""},

@@ -1,5 +1,5 @@
 // Certificates as OpenSSL has them, in values that can be judged. For the gatherers of `metis
-// doctor` alone.
+// doctor` alone. Pure functions; certificates are borrowed.
 #pragma once
 
 #include <openssl/x509.h>

@@ -1,8 +1,9 @@
 // The legend of a drawing: patches of colour with words beside them, in as many lines as they need.
 // A value, used by one thread.
 //
-//   const Legend legend({{"AsyncDVW", ClassColour(0, 2)}, {"FedAsync", ClassColour(1, 2)}}, 64,
-//   900); Svg svg(960, 300 + legend.height(), "Accuracy"); legend.Draw(300, svg);
+//   const Legend legend({{"AsyncDVW", "teal"}, {"FedAsync", "crimson"}}, 64, 900);
+//   Svg svg(960, 300 + legend.height(), "Accuracy");
+//   legend.Draw(300, svg);
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // A program run as a child process: its own process group, so that a Ctrl-C reaches only its
-// parent, which passes it on; no input; what it says goes to a log file.
+// parent, which passes it on; no input; what it says goes to a log file. Free functions; whoever
+// starts a child waits for it.
 #pragma once
 
 #include <sys/types.h>

@@ -1,5 +1,6 @@
-// What the runs of a table came to, beside what the paper says: read from their run directories and
-// from nothing else. Only runs that are complete and configured as their cell is now count.
+// What the runs of a table came to, beside what the paper says: read from their run directories
+// and from nothing else. Only runs that are complete and configured as their cell is now count.
+// Values and free functions; CollectResults() reads a few files of each run, WriteTable() writes.
 #pragma once
 
 #include <cstdint>

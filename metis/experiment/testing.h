@@ -1,4 +1,5 @@
 // What tests of experiments share: a small table on the disk, and run directories made by hand.
+// For tests only.
 #pragma once
 
 #include <gtest/gtest.h>

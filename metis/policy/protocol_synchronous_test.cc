@@ -1,4 +1,5 @@
-// Rounds: what they compute, when they close, what is late. Coming and going: sync_rounds_test.cc.
+// Rounds: what they compute, when they close, what is late. Coming and
+// going: synchronous_rounds_test.cc.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -40,8 +40,8 @@ struct ExportedModel {
   std::string schema_json;
 };
 
-// What only the program knows of what an operator asks (proto/metis/v1/operations.proto). Called by
-// any thread; none may wait.
+// What only the server's owner knows of what an operator asks (proto/metis/v1/operations.proto).
+// Called by any thread; none may wait.
 struct OperatorHooks {
   std::function<std::string()> status;  // the document of metis/operations/status.h
   // The latest, or the best tested; the answer may come later, from any thread.

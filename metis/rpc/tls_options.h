@@ -1,4 +1,4 @@
-// By which certificates a program serves or dials, as its user chose: files, or none on this
+// By which certificates a process serves or dials, as its user chose: files, or none on this
 // machine alone. A value; reading it reads the files.
 #pragma once
 

@@ -1,7 +1,8 @@
 // The socket by which a controller is operated on its own machine: `control.sock` in its run
 // directory, or, where that path is too long for a socket, one in a private directory of /tmp. The
 // file `control` of the run directory says which, while the controller runs. The controller makes
-// it, operators' programs find it; one process makes it at a time.
+// it, one process at a time; whoever operates it finds it, and a look costs one connection. No
+// threads, no state beside the files.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// The dashboard of `metis controller`: where the configuration wants it, with the statuses that the
-// controller's loop publishes.
+// The dashboard of a controller: where the configuration wants it, with the statuses that the
+// controller's loop publishes. One call a controller; its threads are its own and end with it.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,7 @@
-// What an operator gets of a controller: what is known about its federation and its models, and the
-// answers of its server to `metis status` and `metis export`.
+// What an operator gets of a controller: what is known about its federation and its models, and
+// the answers of its server to `metis status` and `metis export`. Free functions; the hooks are
+// called by any thread and wait for nobody: a status is the latest published, a model is looked up
+// on the controller's loop.
 #pragma once
 
 #include "metis/drivers/controller_host.h"

@@ -71,7 +71,7 @@ class ControllerRun {
   ControllerRun& operator=(const ControllerRun&) = delete;
 
   Result<void> Open(ControllerTrust trust);
-  // Whether the federation goes on once the program is started again; why, has been said then.
+  // Whether the federation goes on once the process is started again; why, has been said then.
   bool Serve(const std::stop_token& stop);
   // Writes what the run came to; the summary.
   Result<report::Json> Conclude();

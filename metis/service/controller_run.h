@@ -1,6 +1,7 @@
 // One federation over the network, from what it begins with to a finished run directory: what
 // `metis controller` does. Without libtorch: a controller mixes models and knows nothing of
-// networks. One call a run directory; its threads end with it.
+// networks. Blocks until the end; one process has a run directory at a time; the threads end with
+// the call.
 #pragma once
 
 #include <stop_token>
@@ -13,7 +14,7 @@
 namespace metis::service {
 
 struct ControllerOutcome {
-  // The federation goes on once the program is started again: no participant could connect any
+  // The federation goes on once the process is started again: no participant could connect any
   // more, or a model could not be read from the disk. Why has been said.
   bool start_again = false;
   // What the run came to. Null where a model could not be read: what was in memory then is not what

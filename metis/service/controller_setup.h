@@ -1,6 +1,7 @@
 // What a controller begins with: its configuration, its initial model and its name, of a new
 // federation or of the one that its run directory holds. A value, read from files and written to
-// them (report/controller_files.h); without libtorch and without the network.
+// them (report/controller_files.h), with the initial model in memory; without libtorch and without
+// the network, for those who only look (`metis doctor`).
 #pragma once
 
 #include <optional>

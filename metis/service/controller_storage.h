@@ -1,7 +1,8 @@
 // What a controller keeps of its federation in the run directory (docs/run-directory.md): the log
 // of events and the files of models, or without durability nothing but models beyond the memory
-// that they may have. One process has a run directory at a time. Everything is read and found good
-// before anything in it is changed.
+// that they may have. One process has a run directory at a time: whoever opens it holds the lock.
+// Everything is read and found good before anything in it is changed: going on costs a pass over
+// the log and its models. The log belongs to the controller's loop; models are kept by any thread.
 #pragma once
 
 #include <cstdint>

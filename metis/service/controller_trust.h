@@ -1,5 +1,5 @@
 // Whom a controller believes, and by what it is believed: certificates of its operator's own, the
-// authority of `metis ca`, or nothing, on this machine alone.
+// authority of `metis ca`, or nothing, on this machine alone. Reads files, once a start.
 #pragma once
 
 #include <functional>

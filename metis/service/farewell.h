@@ -1,5 +1,5 @@
-// The end of a federation over the network, as the controller's program sees it: everybody who
-// takes part hears of it before the program goes.
+// The end of a federation over the network, as the controller's process sees it: everybody who
+// takes part hears of it before the process goes. Any thread but the controller's loop.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
-// What a simulated run will need of time, memory and disk, estimated before it starts. Pure
-// functions, but for what the machine says of itself.
+// What a simulated run will need, estimated before it starts: how many updates, how much memory
+// for built-in data, how much virtual time. Pure functions.
 #pragma once
 
 #include <cstdint>

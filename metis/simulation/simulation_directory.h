@@ -1,5 +1,5 @@
 // Where a simulation may write: one process in a directory at a time, and never over what `metis
-// controller` keeps of a federation.
+// controller` keeps of a federation. Looks at a few files with every call.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,7 @@
-// What a simulated federation learns, by its configuration: the built-in task, or a network on real
-// data. Pure functions, but for the files that they read.
+// What a simulated federation learns, by its configuration: the built-in task, or a network on
+// real data. Whoever makes one owns it, with all its data in memory; it depends on nothing but the
+// configuration and the files that it reads. Built-in data for which the machine has no room are
+// refused.
 #pragma once
 
 #include <memory>

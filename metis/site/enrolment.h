@@ -8,7 +8,8 @@
 //   invitation       which token it was: its SHA-256, for a later start with the same one
 //   key.pending      the key of a request whose answer has not come yet
 //
-// Whoever writes there holds the directory's lock (Lives, in site/participant.h).
+// Whoever writes there holds the directory's lock (Lives, in site/participant.h). Free functions;
+// only Enrol() uses the network, and blocks.
 #pragma once
 
 #include <functional>

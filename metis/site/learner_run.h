@@ -1,5 +1,6 @@
 // One learner of a federation over the network, from joining to the federation's end: what `metis
-// learner` does. Its threads end with the call.
+// learner` does. Its threads end with the call; one process has a participant's state directory at
+// a time. Holds the site's data in memory.
 #pragma once
 
 #include <stop_token>

@@ -1,5 +1,6 @@
 // The observer of a federation over the network, from joining to the federation's end: what `metis
-// observer` does. Its threads end with the call.
+// observer` does. Its threads end with the call; one process has a participant's state directory
+// at a time. Holds the test data in memory.
 #pragma once
 
 #include <functional>

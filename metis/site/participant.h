@@ -1,5 +1,6 @@
 // What learners and observers on the network have in common: where they join, who they are, which
-// life of theirs this is. One process has a state directory at a time. Without libtorch.
+// life of theirs this is. One process has a state directory at a time; joining blocks the thread
+// that asks. Without libtorch.
 #pragma once
 
 #include <memory>

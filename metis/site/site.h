@@ -1,5 +1,6 @@
-// What a site brings into a federation: its data, and what trains and evaluates on them. Nothing of
-// the data leaves it but what `metis learner --explain-privacy` says. Opening one reads its data;
+// What a site brings into a federation: its data, and what trains and evaluates on them. Nothing
+// of the data leaves it but what `metis learner --explain-privacy` says. Opening one reads its
+// data, which stay in memory as long as it is there. A value, moved to whoever works with it;
 // nothing of libtorch shows.
 #pragma once
 

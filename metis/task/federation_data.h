@@ -1,6 +1,6 @@
-// The data of a federation: what is dealt to learners, what tests the community model, and what one
-// learner holds of it. Simulated and real learners get the same shares by the same rules. Pure
-// functions, but for the files that they read.
+// The data of a federation: what is dealt to learners, what tests the community model, and what
+// one learner holds of it. Simulated and real learners get the same shares by the same rules.
+// Values, which share one data set in memory; pure functions, but for the files that they read.
 #pragma once
 
 #include <cstdint>

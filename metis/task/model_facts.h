@@ -1,4 +1,4 @@
-// What model files say about their models (docs/model-file.md), as the programs write and read it,
+// What model files say about their models (docs/model-file.md), for all who write and read them,
 // and the way from what a user names to an architecture. Pure functions, but for the files that
 // they read.
 #pragma once

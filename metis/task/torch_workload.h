@@ -1,6 +1,6 @@
 // Real data and real networks for the simulator: a data set dealt to learners, some of them with
 // wrong labels, each with a stratified validation set where the policy needs one, trained with
-// libtorch. Immutable; trainers borrow it.
+// libtorch. Immutable, with the data set in memory once; trainers borrow it.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// What `metis train` was asked for and what follows from it: hyperparameters by model, the examples
-// to train, validate and test on. Pure functions, but for the files that they read.
+// What a centralised training (`metis train`) is asked for, and what follows from it:
+// hyperparameters by model, the examples to train, validate and test on. Pure functions, but for
+// the files that they read.
 #pragma once
 
 #include <cstdint>
