@@ -45,10 +45,10 @@ LAYERS = {
                "rpc/settings.h dashboard/settings.h", "toml++/"),
     "doctor": ("core machine federation data store report rpc authority config", "posix nlohmann/json.hpp openssl/"),
     "experiment": ("core machine drawing federation policy data store report config", "posix"),
-    "service": ("core machine federation policy data builtin drivers store report rpc authority operations dashboard config", "posix"),
-    "task": ("core machine federation data learner store report train config", ""),
+    "service": ("core federation policy data builtin drivers store report rpc authority operations dashboard config", "posix"),
+    "task": ("core federation data learner store report train config", ""),
     "simulation": ("core machine federation policy data learner work builtin drivers store report sim config task", ""),
-    "site": ("core machine federation data learner builtin drivers store wire rpc authority train config task", "posix"),
+    "site": ("core federation data learner builtin drivers store wire rpc authority train config task", "posix"),
 }
 
 # Everything else that the project uses. A header of none of these is refused until it stands here.
