@@ -4,7 +4,9 @@
 
 #include <array>
 #include <filesystem>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include "metis/builtin/data.h"
 #include "metis/core/fingerprint.h"
@@ -84,6 +86,36 @@ Result<void> AgreeOnModel(const store::ModelFacts& facts, config::Config& config
   return {};
 }
 
+// The lines of a configuration, each after its section.
+std::vector<std::string> KeyLines(std::string_view text) {
+  std::vector<std::string> lines;
+  std::string section;
+  for (std::string_view line : Split(text, '\n')) {
+    if (line.starts_with('[')) section = line;
+    lines.push_back(Text(section, "\n", line));
+  }
+  return lines;
+}
+
+// Without the keys that `begun_with` does not have, where they are at their defaults: a later
+// version has more keys, and the federation is the same.
+std::string WithoutLaterKeys(const std::string& text, std::string_view begun_with) {
+  const auto key_of = [](const std::string& line) { return line.substr(0, line.find(" = ")); };
+  std::set<std::string> known;
+  for (const std::string& line : KeyLines(begun_with)) known.insert(key_of(line));
+  std::set<std::string> defaults;
+  for (std::string& line : KeyLines(config::FormatConfig(config::DefaultConfig()))) {
+    defaults.insert(std::move(line));
+  }
+  std::string kept;
+  for (const std::string& line : KeyLines(text)) {
+    if (!known.contains(key_of(line)) && defaults.contains(line)) continue;
+    kept += line.substr(line.find('\n') + 1) + '\n';
+  }
+  kept.pop_back();  // the text ends with a line end, after which there is one more, empty line
+  return kept;
+}
+
 std::string_view RecordWord(report::Record record) {
   return record == report::Record::kLight ? "light" : "replayable";
 }
@@ -127,8 +159,10 @@ std::string ControllerSetup::identity() const {
   settings.network = {};
   settings.storage = {};
   settings.dashboard = {};
-  return Text("configuration ", Hex(Fingerprint(config::FormatConfig(settings))),
-              ", initial model ", Hex(initial.model->Fingerprint()));
+  std::string text = config::FormatConfig(settings);
+  if (!begun_with.empty()) text = WithoutLaterKeys(text, begun_with);
+  return Text("configuration ", Hex(Fingerprint(text)), ", initial model ",
+              Hex(initial.model->Fingerprint()));
 }
 
 Result<ControllerSetup> ReadSetup(const ControllerOptions& options) {
@@ -147,6 +181,11 @@ Result<ControllerSetup> ReadSetup(const ControllerOptions& options) {
   }
   setup.config = *std::move(config);
   setup.initial = *std::move(initial);
+  if (setup.goes_on) {
+    Result<std::string> begun_with =
+        report::ReadRunFile(Text(options.run, "/", report::kConfigFile));
+    if (begun_with) setup.begun_with = *std::move(begun_with);
+  }
   if (Result<void> named = NameAndRecord(options, setup); !named) return named.error();
   return setup;
 }

@@ -37,8 +37,11 @@ struct ControllerSetup {
 
   // Learners are told this.
   std::string config_toml() const { return config::FormatConfig(config); }
-  // Whose state it is: everything but how it is kept and reached.
+  // Whose state it is: everything but how it is kept and reached. Keys that the program did not
+  // have yet when the run began count only if they are not at their defaults.
   std::string identity() const;
+
+  std::string begun_with = {};  // the configuration as the run's directory has it; empty: a new run
 };
 
 // Of a new federation, or of the one that `options.run` holds.

@@ -6,7 +6,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "metis/core/fingerprint.h"
 #include "metis/core/testing.h"
+#include "metis/core/text.h"
 #include "metis/report/controller_files.h"
 
 namespace metis::service {
@@ -43,6 +45,29 @@ TEST_F(ControllerSetupTest, ALaterStartGoesOnWithTheSameFederation) {
   EXPECT_EQ(later->identity(), first.identity());
   options_.record = report::Record::kReplayable;
   EXPECT_THAT(ReadSetup(options_).error().message, HasSubstr("--record replayable"));
+}
+
+// As a program wrote it that knew fewer keys, and a section less.
+TEST_F(ControllerSetupTest, KeysThatCameLaterLeaveTheIdentity) {
+  const std::string whole = Begin().config_toml();
+  std::string older = whole;
+  for (const std::string cut : {"evaluators = \"all-others\"\n", "sample_size = 3\n",
+                                "[fedasync]\nalpha = 0.5\nstaleness_exponent = 0.5\n\n"}) {
+    ASSERT_NE(older.find(cut), std::string::npos) << cut;
+    older.erase(older.find(cut), cut.size());
+  }
+  const std::filesystem::path path = std::filesystem::path(options_.run) / report::kConfigFile;
+  ASSERT_TRUE(report::WriteRunFile(path, older));
+  ControllerSetup setup = ReadSetup(options_).value();
+  setup.config.network.listen = "127.0.0.1:7741";  // no part of it
+  const std::string of_older = setup.identity();
+  setup.begun_with = whole;
+  EXPECT_NE(setup.identity(), of_older);
+  // What the older program would have computed: it wrote exactly these lines.
+  EXPECT_EQ(of_older, Text("configuration ", Hex(Fingerprint(older)), ", initial model ",
+                           Hex(setup.initial.model->Fingerprint())));
+  options_.overrides = {config::ParseAssignment("validation.sample_size=4").value()};
+  EXPECT_NE(ReadSetup(options_).value().identity(), of_older);
 }
 
 TEST_F(ControllerSetupTest, FederationsWithTheSameSettingsHaveNamesOfTheirOwn) {
