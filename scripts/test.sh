@@ -22,6 +22,5 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 scripts/setup.sh
 cmake --preset dev
 cmake --build --preset dev
-# One more at a time than there are cores: tests with processes wait for one another most of the time.
 # Without the time per label ctest closes with "100% tests passed, 0 tests failed out of N".
-exec ctest --preset dev --output-on-failure --no-label-summary -j "$(($(nproc) + 1))" "$@"
+exec ctest --preset dev --output-on-failure --no-label-summary -j "$(nproc)" "$@"
